@@ -1,1 +1,1 @@
-"""Kinds of findings, their severity and advice."""
+"""Findings: their kinds, severity, facts and advice."""

@@ -1,7 +1,6 @@
-"""What to do about findings, where it takes more than a few words.
+"""The longer texts of advice. Must not know: which kind of finding has which advice (`kinds` does).
 
-Decides: the texts. Must not know: which kind of finding has which (`kinds` does). An `Advice` is one that a program
-reads or completes: it has a command with places in it, or other advice as its end.
+A text is an `Advice` if a program reads or completes it: its command has a placeholder, or other advice follows it.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from typing import Final
 import msgspec
 
 DIRS: Final = "DIR..."
-"""The word of a command that stands for a broker's log directories, all of them."""
+"""The placeholder in a command for all log directories of a broker."""
 AUDIT: Final = ("kraft", "storage", "audit", DIRS)
 
 
 class Advice(msgspec.Struct, frozen=True):
-    """Words, a command, the words after it, and other advice for where that does not help."""
+    """Advice: a text, a command, the text after it, and `otherwise`, the advice if that does not help."""
 
     text: str
     command: tuple[str, ...] = ()
@@ -26,7 +25,7 @@ class Advice(msgspec.Struct, frozen=True):
     otherwise: Advice | None = None
 
     def __str__(self) -> str:
-        """Return all of it as one text."""
+        """Return the whole advice as one text."""
         return f"{self.text}{shlex.join(self.command)}{self.after}{self.otherwise or ''}"
 
     def in_directories(self, paths: Sequence[str]) -> Advice:
@@ -35,14 +34,14 @@ class Advice(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self, command=tuple(words))
 
     def with_other(self, others: Mapping[Advice, Advice]) -> Advice:
-        """Return what `others` has in place of the advice; if nothing, the advice, its `otherwise` replaced alike."""
+        """Return the replacement that `others` has for this advice, or this advice with `otherwise` replaced."""
         if self in others or self.otherwise is None:
             return others.get(self, self)
         return msgspec.structs.replace(self, otherwise=self.otherwise.with_other(others))
 
 
 def as_advice(said: Advice | str) -> Advice:
-    """Return a text as advice without a command; advice as it is."""
+    """Return a text as advice without a command; return an Advice unchanged."""
     return Advice(said) if isinstance(said, str) else said
 
 
@@ -51,9 +50,9 @@ REPLACE: Final = (
     "static voters start it empty only while all others run"
 )
 EMPTIED: Final = Advice(f". A voter's emptied directory has no vote: {REPLACE}")
-"""Behind each advice to empty a directory, unless it is known to be no voter's (`verify.broker_advice`).
+"""Follows each advice to empty a directory, unless the directory is known to be no voter's (`verify.broker_advice`).
 
-KIP-853 knows a voter by its directory id, and a vote may be forgotten."""
+An emptied directory gets a new id, and KIP-853 identifies a voter by its directory id. Its vote is forgotten, too."""
 AUDIT_SAYS: Final = Advice(
     "", (*AUDIT, "--image", "CONTROLLER"), " says what to do, and with --quarantine moves it, which --undo undoes"
 )
@@ -106,7 +105,7 @@ TIE: Final = (
     "the other controllers' and brokers', until a majority holds one side (kraft log diff); kraft recover inspect says "
     "what each choice would keep and lose"
 )
-"""For two sides of which nothing says which is right."""
+"""For two sides if nothing shows which is right."""
 DISAGREES: Final = Advice(
     "do not restart this node: it loads its newest checkpoint as it starts. See who is right (kraft check over all "
     "replicas, kraft log hash). If the others agree with the log, move the file aside while the node is stopped, if"
@@ -123,17 +122,17 @@ EPOCHS_ENDED: Final = (
     "epoch` (`kraft docs runbooks/epochs-ended`). A broker or an agent with that epoch ignores every leader: reset its "
     "file, too"
 )
-"""For a voter's quorum-state in one of the last epochs that there are."""
+"""For a voter's `quorum-state` near the largest possible epoch."""
 OBSERVER_ENDED: Final = (
     "stop this node alone, no controller, and reset its file: `kraft recover epoch` (`kraft docs "
     "runbooks/epochs-ended`) with its directory as --dir"
 )
-"""For an observer's quorum-state in one of the last epochs that there are."""
+"""For an observer's `quorum-state` near the largest possible epoch."""
 EPOCHS_IN_LOG: Final = (
     "keep the controllers running, for each change of the leader uses one up. No command lowers the epochs of a log: "
     "`kraft docs runbooks/epochs-ended` says what is left"
 )
-"""For a log that has records of one of the last epochs itself."""
+"""For a log that itself has records near the largest possible epoch."""
 KEEP_PROOF: Final = Advice(
     "do not start this node, and remove nothing beside the log, no index either: these files are the proof. Look at "
     "the other replicas first (kraft log diff, kraft recover inspect). Where a majority of them has what is missing "
@@ -145,7 +144,7 @@ UNPROVEN_END: Final = (
     "give kraft check the directories of all voters and brokers at once: they may prove that the missing records were "
     "committed. Until then start nothing, and remove nothing beside the log"
 )
-"""For a producer state file past the log's end, where nothing proves that what is missing was committed."""
+"""For a producer state file past the log's end, if nothing proves that the missing records were committed."""
 RESTORE_FILE: Final = (
     "do not start this node, and do not empty its directory: restore this one file, from a backup of this directory or "
     "by hand; if a newer version wrote it, use software of that version"

@@ -1,12 +1,12 @@
-"""Findings that only follow from another: they are said under it, and not as faults of their own.
+"""Folds findings that only follow from another finding under it, as its consequences.
 
-Decides: which finding is the root of which. Must not know: how any was found.
+Decides: which finding is the root of which. Must not know: how a finding was detected.
 
-- A topic that may not be created is left out of replay. So no record of it can follow, and no directory of it fits.
-- A checkpoint that is no whole one covers nothing: the log's start is uncovered though the file is there.
-- A record that cannot be is left out of replay: what is compared with the image after it differs. The quorum of a
-  checkpoint, its name and where it ends have nothing to do with that.
-- A batch at the wrong offset in its own log is another than the one that other logs have at that offset.
+- A topic that must not be created is left out of replay. So its later records and its directories are wrong, too.
+- A checkpoint that is not whole covers nothing: no checkpoint covers the log's start, though the file exists.
+- An impossible record is left out of replay. So the image after it differs from checkpoints and other replicas. The
+  quorum, the name and the end of a checkpoint do not depend on the image.
+- A batch at the wrong offset in one log differs from the batch that other logs have at that offset.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SHOWN: Final = 20
 
 
 def folded(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings without those that follow from another, which names them."""
+    """Return the findings; those that follow from another become consequences of their root."""
     every = list(findings)
     roots: dict[Finding, Finding] = {}
     refused, beside = _possible_roots(every)
@@ -61,6 +61,7 @@ def folded(findings: Iterable[Finding]) -> list[Finding]:
             roots[one] = min(above, key=lambda root: (root.file != one.file, root.node_id != one.node_id))
     children: dict[Finding, list[Finding]] = {}
     for one, root in roots.items():
+        # A root may itself follow from another: consequences go to the first one, which alone is shown.
         first = root
         while first in roots:
             first = roots[first]
@@ -69,7 +70,7 @@ def folded(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def without_changed_files(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings without files of exports that are not what was exported, where others say more of them."""
+    """Return the findings without `file_changed` for files on which another finding says more."""
     each = list(findings)
     named = {one.file for one in each if one.counts and one.kind != FILE_CHANGED}
     return [one for one in each if one.kind != FILE_CHANGED or one.file not in named]
@@ -99,7 +100,7 @@ def _directory(one: Finding) -> str | None:
 
 
 def _follows(one: Finding, root: Finding) -> bool:
-    """Return True if `one`, of a file, would not be there without `root`, of one in the same directory."""
+    """Return True if `one` would not exist without `root`, a finding on a file in the same directory."""
     if one.kind == "missing_checkpoint":
         end = _end_by_name(root.file or "")
         return end > 0 and end >= (one.offset or 0) and root.kind not in _OF_THE_IMAGE
@@ -109,13 +110,13 @@ def _follows(one: Finding, root: Finding) -> bool:
 
 
 def _end_by_name(file: str) -> int:
-    """Return where a checkpoint ends by its name; -1 for any other file."""
+    """Return the end offset in a checkpoint's name; -1 for any other file."""
     end = parse_checkpoint_name(file.rpartition("/")[2])
     return -1 if end is None else int(end.offset)
 
 
 def _is_before(one: Finding, root: Finding) -> bool:
-    """Return True if both are in one directory's log, and `one` is before the other."""
+    """Return True if both have an offset, and that of `one` is lower."""
     return one.offset is not None and root.offset is not None and one.offset < root.offset
 
 

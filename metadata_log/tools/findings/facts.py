@@ -1,9 +1,9 @@
-"""Facts: the values behind a finding, for programs, and the one place that words them.
+"""Facts: the values of a finding, for programs, and the only place that makes a sentence of them.
 
-Decides: which values a kind has, and its sentence. Must not know: how any is detected, and what to do about it.
+Must not know: how a fault is detected, and the advice.
 
-A kind has a class here where a program reads more of it than the kind, or where two places word it. Any other kind is
-found with a sentence.
+A kind of finding has a class here if a program reads its values, or if two places report it. Other kinds have only a
+sentence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     kind: ClassVar[str]
 
     def meaning(self) -> str:
-        """Return the sentence. No other function words these values."""
+        """Return the sentence. No other function makes a sentence of these values."""
         raise NotImplementedError
 
     def worded(self) -> tuple[str, str]:
@@ -32,7 +32,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ForeignHeader(Facts, frozen=True, kw_only=True):
-    """A batch whose header has `fields` that no controller sets, in words."""
+    """A batch whose header has `fields`, a phrase, that no controller sets."""
 
     kind: ClassVar[str] = "foreign_batch"
     fields: str
@@ -99,7 +99,7 @@ class InvalidTopicName(Facts, frozen=True, kw_only=True):
 
 
 class ConfigsOfNoTopic(Facts, frozen=True, kw_only=True):
-    """Configs of a topic that does not exist. `is_unexplained`: nor does the log remove one that had these."""
+    """Configs of a topic that does not exist. `is_unexplained`: True if no removed topic of the log had them."""
 
     kind: ClassVar[str] = "config_of_nothing"
     topic: str
@@ -113,9 +113,9 @@ class ConfigsOfNoTopic(Facts, frozen=True, kw_only=True):
 
 
 class OtherLeader(Facts, frozen=True, kw_only=True):
-    """A quorum-state that names another leader of its epoch than the LeaderChange at `offset`.
+    """A `quorum-state` that names another leader of its epoch than the LeaderChange at `offset`.
 
-    `on`: the replica whose log has that LeaderChange; None: it is in the log beside the quorum-state.
+    `on`: the replica whose log has that LeaderChange; None for the log in the same directory.
     """
 
     kind: ClassVar[str] = "two_leaders"
@@ -136,8 +136,8 @@ class CorruptBatch(Facts, frozen=True, kw_only=True):
     """Bytes that are no sound batch.
 
     Attributes:
-        fault: what is wrong with them, in words.
-        is_destroyed: a batch was whole once: no interrupted write leaves these bytes.
+        fault: the reason, as a phrase.
+        is_destroyed: True if a batch was whole once: no interrupted write leaves these bytes.
     """
 
     kind: ClassVar[str] = "corrupt_batch"
@@ -173,7 +173,7 @@ class CompressedBatch(Facts, frozen=True, kw_only=True):
 
 
 class LogMissing(Facts, frozen=True, kw_only=True):
-    """A log without a segment, beside a file that proves that there was one: see `LogCut`."""
+    """A log without a segment, and a file that proves that it had one. The fields are as in `LogCut`."""
 
     kind: ClassVar[str] = "log_missing"
     reached: int
@@ -187,14 +187,16 @@ class LogMissing(Facts, frozen=True, kw_only=True):
 
 
 class LogCut(Facts, frozen=True, kw_only=True):
-    """A log that ends before what a file beside it proves.
+    """A log that ends before the offset that a sidecar file proves.
 
     Attributes:
-        proof: the name of the file that proves most.
-        others: more of them, each with the end that it proves.
-        is_unproven: nothing in the same directories proves that the missing records were committed.
-        committed_before: other replicas prove that all before this offset was committed.
-        because: how they prove it.
+        ends_at: the log end offset.
+        reached: the highest offset (exclusive) that a file proves.
+        proof: the name of that file.
+        others: further files, each with the offset that it proves.
+        is_unproven: True if nothing in the same directories proves that the missing records were committed.
+        committed_before: all records before this offset are committed, as other replicas prove; None without a proof.
+        because: the proof, as a clause.
     """
 
     kind: ClassVar[str] = "log_cut"
@@ -207,7 +209,7 @@ class LogCut(Facts, frozen=True, kw_only=True):
     because: str = ""
 
     def proof_of_more(self) -> str:
-        """Return the sentence without what is known of commits."""
+        """Return the sentence without its claim about commits."""
         proved = f"{self.proof} proves that it reached {self.reached}{_so_do(self.others)}"
         return f"the log ends at offset {self.ends_at}, but {proved}"
 
@@ -226,7 +228,7 @@ class CheckpointFrame(Facts, frozen=True, kw_only=True):
 
 
 class QuorumDiffers(CheckpointFrame, frozen=True, kw_only=True):
-    """A quorum at the end of a checkpoint that is not the log's. `at` is that end; 0 is where the log begins."""
+    """A checkpoint whose quorum is not the log's at its end, `at`. A checkpoint at 0 has the log's first quorum."""
 
     kind: ClassVar[str] = "checkpoint_disagrees"
     at: int
@@ -239,7 +241,7 @@ class QuorumDiffers(CheckpointFrame, frozen=True, kw_only=True):
 
 
 class EndsWithinBatch(CheckpointFrame, frozen=True, kw_only=True):
-    """A checkpoint that ends where no batch of the log does."""
+    """A checkpoint that ends within a batch of the log."""
 
     kind: ClassVar[str] = "checkpoint_disagrees"
     end: int
@@ -262,10 +264,10 @@ class EpochDiffers(CheckpointFrame, frozen=True, kw_only=True):
 
 
 class EpochDenied(CheckpointFrame, frozen=True, kw_only=True):
-    """A checkpoint whose name has another epoch than a witness beside it has at its end.
+    """A checkpoint whose name has another epoch than the log, or `leader-epoch-checkpoint`, has at its end.
 
     Attributes:
-        there: what the witness has, in words.
+        there: a clause that names that witness and its epoch.
     """
 
     kind: ClassVar[str] = "checkpoint_disagrees"
@@ -279,12 +281,12 @@ class EpochDenied(CheckpointFrame, frozen=True, kw_only=True):
 
 
 class Misnamed(CheckpointFrame, frozen=True, kw_only=True):
-    """A checkpoint whose name and header speak of two ends.
+    """A checkpoint whose name has another end than its header's time shows.
 
     Attributes:
-        time_ms: when the last record in it was written, by its header.
-        there: what a log has at the end in its name, in words.
-        by_time: the names that fit its time.
+        time_ms: ms of the last batch in it, by its header.
+        there: a clause on the log's content at the end in the name.
+        by_time: the names that fit the header's time.
     """
 
     kind: ClassVar[str] = "checkpoint_misnamed"
@@ -302,18 +304,18 @@ class Misnamed(CheckpointFrame, frozen=True, kw_only=True):
 
 
 class MisnamedOrNot(Misnamed, frozen=True, kw_only=True):
-    """A checkpoint whose name and header speak of two ends, if nothing proves which of them is right."""
+    """A checkpoint whose name and header contradict each other, if nothing proves which of them is right."""
 
     kind: ClassVar[str] = "checkpoint_disagrees"
 
 
 class VoterRestored(Facts, frozen=True, kw_only=True):
-    """A voter that knows of no epoch as late as one in which, by another's log, it led or voted.
+    """A voter whose directory lacks an epoch in which, by another replica's log, it led or voted.
 
     Attributes:
-        knows_epoch: the latest in its directory.
-        acted_epoch, began_at: the later one, and the offset of its LeaderChange.
-        voted_for: the leader whom it elected; None: it led.
+        knows_epoch: the latest epoch in its directory.
+        acted_epoch, began_at: the later epoch, and the offset of its LeaderChange.
+        voted_for: the leader that it voted for; None if it led.
         shown_by: the replica whose log shows that.
     """
 
@@ -329,7 +331,7 @@ class VoterRestored(Facts, frozen=True, kw_only=True):
         return f"it {self.predicate()}"
 
     def predicate(self) -> str:
-        """Return the sentence without its subject."""
+        """Return the sentence without its subject, for a caller that names the node."""
         did = "led" if self.voted_for is None else f"voted for node {self.voted_for} in"
         return (
             f"knows of no epoch after {self.knows_epoch}, but {did} epoch {self.acted_epoch}, which began at offset "
@@ -339,7 +341,7 @@ class VoterRestored(Facts, frozen=True, kw_only=True):
 
 
 class ForeignDirectory(Facts, frozen=True, kw_only=True):
-    """A directory whose meta.properties has one node's id, and a directory id that the log knows as another's."""
+    """A directory whose `meta.properties` has one node's id, and a directory id that the log has for another node."""
 
     kind: ClassVar[str] = "foreign_node"
     node_id: int
@@ -353,5 +355,5 @@ class ForeignDirectory(Facts, frozen=True, kw_only=True):
 
 
 def _so_do(others: tuple[tuple[str, int], ...]) -> str:
-    """Return the files that prove it as well, each with the end that it proves, in brackets."""
+    """Return the further proofs in brackets, each with its offset, or ""."""
     return f" (so do others: {', '.join(f'{name} to {end}' for name, end in others)})" if others else ""

@@ -1,7 +1,6 @@
-"""A finding: what was found, where, how grave it is, and what to do; and the order in which findings are shown.
+"""The finding: its kind, severity, place, meaning and advice; and the order in which findings are shown.
 
-Decides: a finding's fields, and the order. Must not know: which kinds there are (`kinds` has them), and how any
-is detected.
+Must not know: which kinds there are (`kinds` has them), and how a fault is detected.
 """
 
 from __future__ import annotations
@@ -32,21 +31,22 @@ __all__ = [
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """Something found.
+    """One finding of a check.
 
     Attributes:
         kind: the name of its `FindingKind`.
-        node_id: whose directory, by its meta.properties; None where nothing says, or where it concerns several.
-        file: path of the file, or of the directory, that shows it; None where none does by itself.
+        node_id: the node of the directory, by its `meta.properties`; None if unknown, or if several are concerned.
+        file: path of the file or directory that shows it; None if it takes several.
         position: byte position in that file.
-        offset: of the record or the batch, or what was due there; in a checkpoint, the offset inside it.
-        epoch: of it; None where the log has no record before it.
+        offset: that of the record or batch, or the offset due there; in a checkpoint, the offset inside it.
+        epoch: the epoch at that offset; None if the log has no record before it.
         topic_id: the topic concerned, in Kafka's text form.
-        meaning: what was found, in a sentence.
-        advice: what to do.
-        consequences: what else is wrong because of it, a sentence each; unset where nothing is.
-        facts: the values that its sentence words; unset where no program reads them.
-        remedy: the advice, as programs read and complete it. No output has it, nor the facts: see `printed`.
+        meaning: one sentence that says what was found.
+        advice: the steps to take.
+        consequences: a sentence for each fault that follows from it; unset without any.
+        facts: the values behind the sentence; unset if no program reads them.
+        remedy: the advice as an `Advice`, which programs read and complete. No output has `remedy` or `facts`: see
+            `printed`.
     """
 
     kind: str
@@ -65,7 +65,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> bool:
-        """Whether it makes a verdict of findings."""
+        """True if it makes the verdict "findings": a note does not."""
         return self.severity is not Severity.NOTE
 
     @property
@@ -75,7 +75,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def why_unreadable(error: OSError) -> str:
-    """What an `unreadable_file` means."""
+    """Return the sentence of an `unreadable_file`."""
     return f"it cannot be read: {error.strerror or error}"
 
 
@@ -85,7 +85,7 @@ def printed(found: Finding) -> Finding:
 
 
 def with_facts(found: Finding, facts: Facts) -> Finding:
-    """Return the finding with other facts, and their sentence."""
+    """Return the finding with other facts and their sentence."""
     return msgspec.structs.replace(found, facts=facts, meaning=facts.meaning())
 
 
@@ -107,7 +107,7 @@ def finding(
     topic_id: str | None = None,
     advice: Advice | str | None = None,
 ) -> Finding:
-    """Return a finding of facts, or of a kind and a sentence. Severity and advice are the kind's unless given.
+    """Return a finding from facts, or from a kind and a sentence. By default it has the kind's severity and advice.
 
     Raises:
         KeyError: there is no such kind.
@@ -144,7 +144,7 @@ _OF_NO_DAMAGE: Final = ("configs_left_behind", FILE_CHANGED)
 
 
 def is_well(findings: Iterable[Finding]) -> bool:
-    """Whether a replica with these findings of its own is a witness against others: it is not damaged itself."""
+    """Return True if a replica with these findings is undamaged, so that it may be a witness against others."""
     return not any(found.counts and found.kind not in _OF_NO_DAMAGE for found in findings)
 
 
@@ -153,7 +153,7 @@ _KIND_ORDER: Final = {name: number for number, name in enumerate(KINDS)}
 
 
 def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """By cause, the gravest first, then by kind, node, file and place."""
+    """Return the findings, the gravest first, then by kind, node, file, offset and position."""
     return tuple(sorted(findings, key=_sort_key))
 
 
@@ -169,7 +169,7 @@ def _sort_key(found: Finding) -> tuple[int, int, int, str, int, int]:
 
 
 def by_cause(findings: Iterable[Finding]) -> dict[Cause, tuple[Finding, ...]]:
-    """Findings under their causes, those causes first that hold the gravest."""
+    """Return the findings by cause; the cause with the gravest finding is first."""
     grouped: dict[Cause, list[Finding]] = {}
     for found in sort_findings(findings):
         grouped.setdefault(found.cause, []).append(found)

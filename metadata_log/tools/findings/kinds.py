@@ -1,7 +1,7 @@
-"""The kinds of findings: what can be found in metadata logs and the directories around them, and what to do about each.
+"""The kinds of findings in metadata logs and the directories around them.
 
-Decides: which kinds there are, under which cause they are grouped, how grave each is by itself, and what to do. Must
-not know: how any is detected. The kinds' names are stable: programs read them.
+Decides: the kinds, and the cause, severity and advice of each. Must not know: how a fault is detected. The names of
+kinds are stable: programs read them.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from metadata_log.tools.findings.advice import Advice, as_advice
 
 
 class Severity(enum.StrEnum):
-    """How sure and how bad. Errors and warnings make a verdict of findings; a note does not."""
+    """The severity of a finding. Errors and warnings make the verdict "findings"; a note does not."""
 
     ERROR = "error"
-    """A replica, or the quorum, is not what it has to be."""
+    """A replica or the quorum is certainly wrong."""
     WARNING = "warning"
-    """It mends itself or may be harmless, but somebody should know."""
+    """It may be harmless, or the next start may correct it, but an operator should know."""
     NOTE = "note"
-    """Nothing is wrong: for whoever wonders."""
+    """Nothing is wrong; it explains a difference that an operator may notice."""
 
 
 class Cause(enum.StrEnum):
-    """Under which heading findings are shown together."""
+    """The heading under which findings are shown together."""
 
     READING = "files could not be read, and nothing is known of what they hold"
     BYTES = "the log's bytes are damaged"
@@ -45,7 +45,7 @@ class Cause(enum.StrEnum):
 
 
 class FindingKind(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that can be found. `severity` is what it has unless its finder knows better."""
+    """A kind of finding. A check may give a finding another severity or advice than its kind has."""
 
     name: str
     cause: Cause
@@ -55,18 +55,18 @@ class FindingKind(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def advice(self) -> str:
-        """Return what to do, unless its finder knows better."""
+        """Return the kind's advice as text."""
         return str(self.remedy)
 
 
 NEWER_RELEASE: Final = "newer_release"
-"""The note that names what was not judged, because a release that is not known here wrote it."""
+"""The note that names the parts that no check judged, because a later release wrote them."""
 
 OLDER_RELEASE_NOTE: Final = "older_release"
-"""The note that a log is of Kafka before 3.3."""
+"""The note that a release of Kafka before 3.3 wrote a log."""
 
 FILE_CHANGED: Final = "file_changed"
-"""A file of an export is not what the manifest says; it says nothing of the log."""
+"""A file of an export differs from the manifest. The log itself may be sound."""
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
@@ -395,4 +395,4 @@ _ALL: Final = [
     *_kinds(Cause.OLDER, (OLDER_RELEASE_NOTE, _N, "a log of Kafka before 3.3", advice.OLDER)),
 ]
 KINDS: Final[Mapping[str, FindingKind]] = {kind.name: kind for kind in _ALL}
-"""By name, in the order in which they are shown."""
+"""The kinds by name, in the order in which their findings are shown."""

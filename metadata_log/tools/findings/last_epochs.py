@@ -1,9 +1,9 @@
-"""Epochs near their end, in words: how many elections are left, and what can be done.
+"""The sentences on an epoch near the largest possible one: the elections left, and the advice.
 
-Decides: what is said of a node's epoch. Must not know: how an epoch is reset, and files.
+Must not know: how an epoch is reset, and files.
 
-An epoch above that of its log comes from a stranger's request, or from a changed file: it can be reset. An epoch that
-the log itself has cannot be lowered.
+An epoch above the log's last comes from a foreign node's request or a changed file, and can be reset. An epoch that the
+log itself has cannot be lowered.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from metadata_log.tools.findings.advice import EPOCHS_ENDED, EPOCHS_IN_LOG, OBSE
 
 
 def elections_left(epoch: int) -> str:
-    """Return how many elections are possible above an epoch, as the beginning of a sentence."""
+    """Return the start of a sentence that says how many elections are possible above this epoch."""
     left = epochs_left(epoch)
     if left == 0:
         return "No election is possible any more"
@@ -21,14 +21,14 @@ def elections_left(epoch: int) -> str:
 
 
 def what_to_do(epoch: int, *, in_log: int, is_observer: bool) -> str:
-    """Return the advice for a node of this epoch, the last epoch of whose log is `in_log`."""
+    """Return the advice for a node of this epoch. `in_log`: the last epoch of its log."""
     if is_near_last_epoch(in_log) and epoch <= in_log + 1:
         return EPOCHS_IN_LOG
     return OBSERVER_ENDED if is_observer else EPOCHS_ENDED
 
 
 def meaning_of(epoch: int, *, in_log: int, is_observer: bool) -> str:
-    """Return what an epoch near the last one means for a node, of whose log `in_log` is the last."""
+    """Return the sentences on a node's epoch near the largest one. `in_log`: the last epoch of its log."""
     said = f"it is of epoch {epoch}, and epochs end at {LARGEST_EPOCH}"
     if is_observer and epoch > in_log:
         said += ": it ignores every leader of a lower epoch"

@@ -1,6 +1,6 @@
-"""Gathering findings so that one cause is said once.
+"""Collects findings so that one cause is reported once.
 
-Decides: that findings of one group are one, with a count, and that there is a bound. Must not know: what is found.
+Decides: when findings are merged into one with a count, and the bound for each kind. Must not know: the faults.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OFFSETS_SHOWN: Final = 5
 
 
 class Taken:
-    """A finding that was taken, how many more of its kind there were, and the offsets of the first of those."""
+    """The first finding of a group, the number of further ones, and the offsets of the first of these."""
 
     def __init__(self, first: Finding) -> None:
         self.first = first
@@ -30,12 +30,12 @@ class Taken:
         self.offsets: list[int] = []
 
     def reword(self, meaning: str) -> None:
-        """Put another sentence, as more is known by now; not if it is also that of others."""
+        """Replace the sentence after a later batch showed more, unless other findings share it."""
         if not self.more:
             self.first = msgspec.structs.replace(self.first, meaning=meaning)
 
     def finding(self) -> Finding:
-        """Return the finding, with the number of others that have its sentence."""
+        """Return the finding; its sentence has the number of further ones."""
         if not self.more:
             return self.first
         places = ", ".join(map(str, self.offsets))
@@ -45,20 +45,20 @@ class Taken:
 
 
 class FindingSink:
-    """Takes findings of one node's files. `findings` gives one for each group, in the order of their first."""
+    """Collects the findings on one node's files, in groups, in the order of each group's first finding."""
 
     def __init__(self, node_id: int | None = None) -> None:
         self.node_id = node_id
         self._groups: dict[Hashable, Taken] = {}
         self._kinds: dict[str, int] = {}
         self.errors = 0
-        """How many errors were added, each of a group."""
+        """The number of errors added; each error of a group counts."""
         self.newer = NOTHING_NEWER
-        """All that a later release has written, and that is not judged."""
+        """The parts that a later release wrote, which no check judges."""
         self._newer_note: Finding | None = None
 
     def add_unreadable(self, path: str, error: OSError) -> None:
-        """Take one of a file that cannot be read."""
+        """Add the finding that a file cannot be read."""
         self.add("unreadable_file", why_unreadable(error), file=path, advice=remedy(error))
 
     def add_newer(
@@ -69,7 +69,7 @@ class FindingSink:
         offset: int | None = None,
         epoch: int | None = None,
     ) -> None:
-        """Take parts of a later release; one note names all of them, and the place of the first."""
+        """Add parts that a later release wrote; one note names all of them, with the place of the first."""
         if self._newer_note is None:
             self._newer_note = finding(
                 NEWER_RELEASE, "", node_id=self.node_id, file=file, position=position, offset=offset, epoch=epoch
@@ -77,7 +77,7 @@ class FindingSink:
         self.newer = self.newer.plus(*parts)
 
     def take_from(self, inner: FindingSink) -> None:
-        """Take all that another sink holds."""
+        """Add all findings of another sink."""
         for group in inner._groups.values():
             self.take(group.finding())
         self.newer = self.newer.plus(*inner.newer.parts)
@@ -97,9 +97,10 @@ class FindingSink:
         topic_id: str | None = None,
         advice: Advice | str | None = None,
     ) -> Taken:
-        """Take facts, or a kind and its sentence; return the one that it became part of.
+        """Add a finding from facts, or from a kind and its sentence; return the group that it is in.
 
-        Of findings of one kind and `group` the first speaks for all; without a group each is its own.
+        Findings of one kind and `group` are shown as the first of them, with a count. Without a `group`, a finding is
+        not merged, up to the bound of its kind.
         """
         kind = what if isinstance(what, str) else what.kind
         self.errors += (severity or KINDS[kind].severity) is Severity.ERROR
@@ -129,16 +130,16 @@ class FindingSink:
         return taken
 
     def take(self, found: Finding) -> None:
-        """Take one that is made already."""
+        """Add a complete finding."""
         self._groups[("made", len(self._groups))] = Taken(found)
 
     @property
     def findings(self) -> list[Finding]:
-        """One for each group; its meaning says how many there were, and where the next of them are."""
+        """One finding for each group; its sentence has the number and the first offsets of the further ones."""
         found = [group.finding() for group in self._groups.values()]
         note = self._newer_note
         return found if note is None else [*found, msgspec.structs.replace(note, meaning=self.newer.text())]
 
     def has(self, *kinds: str) -> bool:
-        """Whether any of these kinds was found."""
+        """Return True if a finding of any of these kinds was added with `add`."""
         return any(kind in self._kinds for kind in kinds)
