@@ -20,17 +20,15 @@ from metadata_log.tools.check.lone_elections import check_lone_elections
 from metadata_log.tools.findings.facts import OtherLeader
 from metadata_log.tools.findings.finding import Finding, Severity, finding, is_well
 from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.replicas.given_votes import HeldElection, forgotten_vote, was_granted
 from metadata_log.tools.replicas.last_epochs import near_last_epoch
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import ReplicaSet, witnesses_of
 from metadata_log.tools.replicas.restored_voters import restored_voter
-from metadata_log.tools.replicas.voters_in_force import is_voter
 from metadata_log.tools.replicas.witnesses import Witnesses
 from metadata_log.tools.verify.log_facts import voter_sets
 from metadata_log.tools.words import join_names
 
-_KEEPS_VOTES: Final = 22
-"""4.0-IV0: every release that supports this level keeps the vote in `quorum-state` beside the leader's id."""
 FAR_AHEAD: Final = 10
 """Epochs. A voter without a majority campaigns again and again: before pre-votes (KIP-996), each in a new epoch."""
 REPAIR_GAP: Final = 1000
@@ -116,7 +114,7 @@ def _two_votes(
     if voted is None or node_id is None:
         return
     for holder, election in elections.get(state.leader_epoch, ()):
-        if _granted(replica, holder, election) and election.leader_id != voted.node_id:
+        if was_granted(replica.key, voter_sets(holder.facts), election) and election.leader_id != voted.node_id:
             what = (
                 f"node {node_id} voted for node {voted.node_id} in epoch {state.leader_epoch}, but node "
                 f"{election.leader_id} became its leader with node {node_id}'s vote (LeaderChange at offset "
@@ -218,64 +216,15 @@ def _by_stranger(
 def _forgotten(
     replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
 ) -> Iterator[Finding]:
-    """Yield a finding for a vote that elected a leader, but is missing from the voter's file.
-
-    A leader's own file never has its vote. Before 4.0, a follower drops the vote once it knows the leader; KIP-996
-    keeps it.
-    """
     node_id, image = replica.source.node_id, replica.facts.image
     level = None if image is None else image.features.metadata_version
-    if state.voted_key is not None or level is None or level < _KEEPS_VOTES:
-        return
-    held = elections.get(state.leader_epoch, [])
-    if len({election.leader_id for _, election in held}) > 1:
-        return  # one of these logs is wrong, which another finding reports
-    for holder, election in held:
-        if state.data_version == 0 and not _votes_with_directories(replica, holder, election):
-            continue
-        if _granted(replica, holder, election) and election.leader_id != node_id and not election.is_repairs:
-            what = (
-                f"it knows of no vote in epoch {election.epoch}, but node {election.leader_id} became its leader with "
-                f"node {node_id}'s vote (LeaderChange at offset {election.offset} on {holder.label})"
-            )
-            yield finding(
-                "vote_forgotten",
-                what,
-                node_id=node_id,
-                file=_file(replica),
-                offset=election.offset,
-                epoch=election.epoch,
-            )
-            return
-
-
-def _granted(replica: Replica, holder: Replica, election: Election) -> bool:
-    """Return True if the leader had the vote of this very directory.
-
-    A LeaderChange names only node ids. A voter may have been removed and added again with a new disk in that epoch. The
-    new disk does not know the old one's vote (KIP-853).
-    """
-    node_id = replica.source.node_id
-    if node_id not in election.granting:
-        return False
-    told = sorted(voter_sets(holder.facts), key=lambda voting: voting.offset)
-    before = [voting for voting in told if voting.offset < election.offset]
-    if before:
-        return all(is_voter(replica.key, [voter]) for voter in before[-1].voters if voter.node_id == node_id)
-    return not told or is_voter(replica.key, told[0].voters)
-
-
-def _votes_with_directories(replica: Replica, holder: Replica, election: Election) -> bool:
-    """Return True if it is a voter, and kraft.version was 1 at that election.
-
-    Its `quorum-state` is then of version 1 from that vote on (KIP-853), so one of version 0 has lost it.
-    """
-    report = holder.facts
-    if all(voter.node_id != replica.source.node_id for voter in report.known_voters):
-        return False
-    changes = [each for each in report.quorum_changes if each.offset <= election.offset]
-    ends = [one for one in report.checkpoints if one.end is not None and one.end.offset <= election.offset]
-    return any((each.kraft_version or 0) > 0 for each in changes) or any(one.kraft_version > 0 for one in ends)
+    held = [
+        HeldElection(on=holder.label, voter_sets=tuple(voter_sets(holder.facts)), election=election)
+        for holder, election in elections.get(state.leader_epoch, ())
+    ]
+    facts = None if node_id is None else forgotten_vote(replica.key, state, level, held)
+    if facts is not None:
+        yield finding(facts, node_id=node_id, file=_file(replica), offset=facts.offset, epoch=facts.epoch)
 
 
 def _set_back(

@@ -309,6 +309,28 @@ class MisnamedOrNot(Misnamed, frozen=True, kw_only=True):
     kind: ClassVar[str] = "checkpoint_disagrees"
 
 
+class ForgottenVote(Facts, frozen=True, kw_only=True):
+    """A voter's quorum-state without the vote that elected `elected`, by the LeaderChange at `offset` on `on`."""
+
+    kind: ClassVar[str] = "vote_forgotten"
+    node_id: int
+    epoch: int
+    elected: int
+    offset: int
+    on: str
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return f"it {self.predicate()}"
+
+    def predicate(self) -> str:
+        """Return the sentence without its subject."""
+        return (
+            f"knows of no vote in epoch {self.epoch}, but node {self.elected} became its leader with node "
+            f"{self.node_id}'s vote (LeaderChange at offset {self.offset} on {self.on})"
+        )
+
+
 class VoterRestored(Facts, frozen=True, kw_only=True):
     """A voter whose directory lacks an epoch in which, by another replica's log, it led or voted.
 

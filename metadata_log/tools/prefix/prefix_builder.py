@@ -38,7 +38,7 @@ from metadata_log.tools.prefix.valid_prefix import ValidPrefix
 from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.commit_proof import is_proof
 from metadata_log.tools.read.contents import EpochSpan
-from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.read.control_facts import Election, Voting
 from metadata_log.tools.read.fast_scan import Marks, NoOpRun
 from metadata_log.tools.read.log_reader import LogEvent, LogReader, SegmentFound, SegmentOpened, SegmentUnreadable
 from metadata_log.tools.read.scan import Damage, Fault
@@ -366,8 +366,16 @@ class PrefixBuilder:
             if self._epochs.believes(one) and (stop is None or stop.offset != one.offset):
                 yield one
 
-    def prefix(self, elections: Iterable[Election] = (), suspects: frozenset[str] = frozenset()) -> ValidPrefix:
-        """Return the prefix. `elections`: all of the log; `suspects`: files for which a check has findings."""
+    def prefix(
+        self,
+        elections: Iterable[Election] = (),
+        voter_sets: Iterable[Voting] = (),
+        suspects: frozenset[str] = frozenset(),
+    ) -> ValidPrefix:
+        """Return the prefix.
+
+        `elections`, `voter_sets`: all of the log; `suspects`: files for which a check has findings.
+        """
         return ValidPrefix(
             start=Offset(self._start or 0),
             end=OffsetAndEpoch(offset=Offset(self._end), epoch=Epoch(self._epoch)),
@@ -381,6 +389,7 @@ class PrefixBuilder:
             checkpoints=tuple(self._looked_at(found, suspects) for found in self._checkpoints),
             misnamed=self._misnamed,
             elections=tuple(self._believed(elections)),
+            voter_sets=tuple(voter_sets),
             greatest_epoch=self._greatest_epoch,
             committed_before=self._committed_before,
             last_timestamp_ms=self._timestamp,

@@ -17,7 +17,7 @@ from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.verify.checkpoint import ReadCheckpoint, verify_read_checkpoint
 from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.file_names import is_beyond_offsets
-from metadata_log.tools.verify.log_facts import LogFacts
+from metadata_log.tools.verify.log_facts import LogFacts, voter_sets
 from metadata_log.tools.verify.log_verification import Verification
 
 
@@ -70,4 +70,4 @@ def facts_and_prefix(files: Files, directory: str, source: NodeSource, own: OwnE
         builder.read_segments()
     builder.finish()
     suspects = frozenset(found.file for found in facts.findings if found.file is not None)
-    return facts, builder.prefix(facts.elections, suspects)
+    return facts, builder.prefix(facts.elections, voter_sets(facts), suspects)

@@ -12,7 +12,7 @@ from metadata_log.tools.prefix.named_nodes import NamedNodes
 from metadata_log.tools.prefix.prefix_parts import CheckpointFile, PassedOver, SegmentPart, Stop
 from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.contents import EpochSpan
-from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.read.control_facts import Election, Voting
 from metadata_log.tools.read.history import State
 
 
@@ -28,6 +28,7 @@ class ValidPrefix(msgspec.Struct, frozen=True, kw_only=True):
         misnamed: by name, why a checkpoint does not end where its name says: it is not `origin`, and proves nothing.
         spans: the epochs of the valid prefix of the segments.
         elections: those of the whole log that no file denies, repairs among them.
+        voter_sets: those of the whole log and its checkpoints.
         greatest_epoch: of any batch, checkpoint or leader, except a `Stop.false_epoch`.
         committed_before: see `ReplicaExtent`.
         last_timestamp_ms: of its last batch; -1 without a batch.
@@ -48,6 +49,7 @@ class ValidPrefix(msgspec.Struct, frozen=True, kw_only=True):
     checkpoints: tuple[CheckpointFile, ...]
     misnamed: Mapping[str, str]
     elections: tuple[Election, ...]
+    voter_sets: tuple[Voting, ...]
     greatest_epoch: int
     committed_before: int
     last_timestamp_ms: int

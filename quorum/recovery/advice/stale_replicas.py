@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from metadata_log.directory import META_PROPERTIES_FILE
+from metadata_log.tools.findings.advice import FORGOTTEN_VOTE
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.journal.repair_facts import Step
@@ -27,6 +28,7 @@ def kept_out(known: Survey, chosen: Copy | None = None) -> list[Step]:
     """Return the steps for these copies. `chosen`: the copy that a repair goes on from."""
     older = [one for one in known.stale if one.newer is not None and one.copy is not chosen]
     others = [one for one in known.stale if one.newer is None and one.copy is not chosen and not one.rivals]
+    forgotten, others = [one for one in others if one.vote], [one for one in others if not one.vote]
     steps = unsettled_steps(known)
     steps += [
         Step(
@@ -36,6 +38,7 @@ def kept_out(known: Survey, chosen: Copy | None = None) -> list[Step]:
         for one in older
         if one.newer is not None
     ]
+    steps += [Step(text=f"{one.copy.label}: {FORGOTTEN_VOTE}") for one in forgotten]
     if others:
         names, many = ", ".join(one.copy.label for one in others), len(others) > 1
         steps.append(

@@ -10,6 +10,7 @@ A copy is stale for any of these reasons:
 - It holds nothing and others do (a disk that was formatted again).
 - A newer copy of its voter is here.
 - By another log, its node led or voted in a later epoch than the copy shows.
+- It has lost the vote that elected the leader of its epoch.
 - It elected a leader that lacked committed records, or records of an elector.
 - It lacks committed records, and so do too many voters for a majority to hold them.
 """
@@ -22,8 +23,10 @@ import msgspec
 
 from metadata_log.ids import ReplicaKey
 from metadata_log.tools.check.duplicates import are_in_order
+from metadata_log.tools.findings.facts import ForgottenVote
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.replicas.first_vote import is_first_vote
+from metadata_log.tools.replicas.given_votes import HeldElection, forgotten_vote
 from metadata_log.tools.replicas.restored_voters import restored_voter
 from metadata_log.tools.replicas.voters_in_force import is_voter
 from metadata_log.voters import majority_of
@@ -37,12 +40,14 @@ class StaleReplica(msgspec.Struct, frozen=True, kw_only=True):
     """A voter's copy that is not authoritative. `newer`: the newer copy of the same voter.
 
     `rivals`: other copies of the same directory, if nothing shows on which of them the node ran last.
+    `vote`: its log may be whole, but its quorum-state has lost this vote.
     """
 
     copy: Copy
     why: str
     newer: Copy | None = None
     rivals: tuple[Copy, ...] = ()
+    vote: ForgottenVote | None = None
 
     def __str__(self) -> str:
         return f"{self.copy.label} {self.why}"
@@ -87,8 +92,9 @@ def _each(copies: Sequence[Copy], own: Sequence[Copy], by_voter: Sequence[Sequen
             or _misled(copies, copy)
             or _outgrown(copies, copy, [one for each in by_voter for one in each])
         )
-        if why is not None and copy.used_by is None:
-            yield StaleReplica(copy=copy, why=why)
+        vote = _forgotten(copies, copy) if why is None else None
+        if copy.used_by is None and (why is not None or vote is not None):
+            yield StaleReplica(copy=copy, why=why or ("" if vote is None else vote.predicate()), vote=vote)
 
 
 def _age(copy: Copy) -> tuple[int, int, bool]:
@@ -139,6 +145,27 @@ def _set_back(copies: Sequence[Copy], copy: Copy) -> str | None:
     elections = ((_name_among(copies, other), election) for other in copies for election in other.prefix.elections)
     restored = restored_voter(copy.node_id, copy.greatest_epoch, elections)
     return None if restored is None else restored.predicate()
+
+
+def _forgotten(copies: Sequence[Copy], copy: Copy) -> ForgottenVote | None:
+    """Return the vote that its quorum-state has lost, by the LeaderChange in a log that no more logs deny than have."""
+    state, key, image = copy.quorum_state, copy.place.key, copy.image
+    if state is None or key is None or image is None:
+        return None
+    by_path = sorted(copies, key=lambda one: (-1 if one.node_id is None else one.node_id, one.place.log_dir))
+    held = [
+        HeldElection(on=_name_among(copies, one), voter_sets=one.prefix.voter_sets, election=election)
+        for one in by_path
+        for election in one.prefix.elections
+        if election.epoch == state.leader_epoch and not _is_denied(copies, election)
+    ]
+    return forgotten_vote(key, state, image.features.metadata_version, held)
+
+
+def _is_denied(copies: Sequence[Copy], election: Election) -> bool:
+    """Return True if as many logs have a record of another epoch at its offset as have the LeaderChange."""
+    at = [epoch for copy in copies if (epoch := copy.epoch_at(election.offset)) >= 0]
+    return 2 * at.count(election.epoch) <= len(at)
 
 
 def _name_among(copies: Sequence[Copy], copy: Copy) -> str:

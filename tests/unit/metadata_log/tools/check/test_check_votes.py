@@ -14,8 +14,9 @@ from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey,
 from metadata_log.records import VotersRecord
 from metadata_log.records.control import KRaftVersionFeature, VotersRecordVoter
 from metadata_log.tools.check.check import check_paths
-from metadata_log.tools.check.votes import _granted as granted
 from metadata_log.tools.read.control_facts import Election, QuorumChange
+from metadata_log.tools.replicas.given_votes import was_granted
+from metadata_log.tools.verify.log_facts import voter_sets
 from tests.support.damage import Cluster, copy_cluster
 from tests.support.damage_quorum import NO_VOTE, VOTE_FOR_3, with_voters
 from tests.support.damage_voters import of_voters
@@ -40,8 +41,8 @@ def _record(voters: Voters) -> VotersRecord:
     )
 
 
-def _holder(log: dict[int, Voters], checkpoints: dict[int, Voters]) -> Any:
-    """A replica by its voter sets: in its log, by offset, and in its checkpoints, by end offset."""
+def _facts(log: dict[int, Voters], checkpoints: dict[int, Voters]) -> Any:
+    """A log's facts by its voter sets: in its log, by offset, and in its checkpoints, by end offset."""
     changes = [QuorumChange(offset=at, begins_log=False, voters=_record(voters)) for at, voters in log.items()]
     told = [
         SimpleNamespace(
@@ -50,12 +51,11 @@ def _holder(log: dict[int, Voters], checkpoints: dict[int, Voters]) -> Any:
         )
         for end, voters in checkpoints.items()
     ]
-    return SimpleNamespace(facts=SimpleNamespace(quorum_changes=changes, checkpoints=told))
+    return SimpleNamespace(quorum_changes=changes, checkpoints=told)
 
 
-def _replica(directory_id: DirectoryId) -> Any:
-    key = ReplicaKey(node_id=NodeId(2), directory_id=directory_id)
-    return SimpleNamespace(key=key, source=SimpleNamespace(node_id=2))
+def _key(directory_id: DirectoryId) -> ReplicaKey:
+    return ReplicaKey(node_id=NodeId(2), directory_id=directory_id)
 
 
 ELECTION = Election(
@@ -98,7 +98,9 @@ ELECTION = Election(
 def test_the_vote_is_of_the_directory_that_was_a_voter_then(
     log: dict[int, Voters], checkpoints: dict[int, Voters], voted: set[DirectoryId]
 ) -> None:
-    assert {it for it in (OLD, NEW) if granted(_replica(it), _holder(log, checkpoints), ELECTION)} == voted
+    told = voter_sets(_facts(log, checkpoints))
+
+    assert {it for it in (OLD, NEW) if was_granted(_key(it), told, ELECTION)} == voted
 
 
 def _on_new_disk(voter: VotersRecordVoter) -> VotersRecordVoter:
