@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
 from metadata_log.errors import MetadataLogError
 from metadata_log.files.links import remedy
 from metadata_log.files.port import Files
+from quorum.recovery.advice.lost_properties import lost_properties, restored_first, without_lost
 from quorum.recovery.advice.obstacles import Interruption, interruption, of_interruptions
 from quorum.recovery.advice.plan import Plan, make_plan
 from quorum.recovery.advice.running_nodes import running_voters
@@ -26,6 +28,9 @@ from quorum.recovery.journal.repair_facts import Step
 from quorum.recovery.journal.repair_record import again
 from quorum.recovery.repairs.conflicting_repairs import heed_rivals, rivals_of
 from quorum.recovery.repairs.undo import with_undoable
+
+_READING: Final = ("inspect", "verify")
+"""The commands of `kraft recover` that change nothing."""
 
 
 class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +60,9 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
         it.
         """
         untrue = [one for one in self.survey.stale if one.newer is None]
-        return self.plan.is_whole and not (self.unjudged or self.survey.conflicts or self.survey.uncompared or untrue)
+        known = self.survey
+        faults = (self.unjudged, known.conflicts, known.uncompared, untrue, lost_properties(known))
+        return self.plan.is_whole and not any(faults)
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,11 +119,15 @@ def inspect_copies(files: Files, paths: Sequence[str]) -> Inspection:
         plan = Plan(is_whole=False, situation=first.situation, repairs=(), steps=first.steps)
         return Inspection(survey=known, plan=plan, unjudged=reading.unjudged)
     unread = [one for one in reading.unjudged if one.may_hold_more]
-    plan = make_plan(files, _without(known, unread))
+    lost, judged = lost_properties(known), _without(known, unread)
+    plan = make_plan(files, without_lost(judged, lost))
     if not running_voters(known):
         plan = heed_rivals(files, rivals_of(files, known), plan, paths)
+    plan = restored_first(known, lost, plan)
     if unread:
-        plan = msgspec.structs.replace(plan, steps=(_read_first(unread), *plan.steps))
+        is_refused = (judged.absent_voters, judged.absent_brokers) != (known.absent_voters, known.absent_brokers)
+        steps = tuple(map(_after_reading, plan.steps)) if is_refused else plan.steps
+        plan = msgspec.structs.replace(plan, steps=(_read_first(unread), *steps))
     return Inspection(survey=known, plan=plan, unjudged=reading.unjudged)
 
 
@@ -153,6 +164,14 @@ def _read_first(unread: Sequence[Unjudged]) -> Step:
         text=f"Before any repair, mend what keeps {names} from being read, and inspect all once more: what no other "
         "copy has may stand there"
     )
+
+
+def _after_reading(step: Step) -> Step:
+    """Return the step with a sentence if it is a repair, which refuses while a node's copy is not here."""
+    words = [line.split()[:3] for line in step.commands]
+    if not any(line[:2] == ["kraft", "recover"] and line[2] not in _READING for line in words):
+        return step
+    return msgspec.structs.replace(step, text=f"{step.text}. Until step 1 is done, this is refused")
 
 
 def _of_one_cluster(copies: Sequence[Copy]) -> tuple[list[Copy], list[Unjudged]]:

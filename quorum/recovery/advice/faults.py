@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from metadata_log.counts import counted
-from metadata_log.directory import QUORUM_STATE_FILE
+from metadata_log.directory import META_PROPERTIES_FILE, QUORUM_STATE_FILE
 from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.tools.verify.sidecar_files import strange_static_voters
 from metadata_log.voters import majority_of
@@ -18,7 +18,7 @@ from quorum.recovery.advice.commands import command, cut_line
 from quorum.recovery.advice.newer_release import who_votes
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.sidecar_files import Unread
-from quorum.recovery.evidence.other_disks import not_here
+from quorum.recovery.evidence.other_disks import not_here, of_other_nodes
 from quorum.recovery.evidence.repair_evidence import Survey
 from quorum.recovery.journal.repair_facts import Step
 
@@ -41,7 +41,10 @@ def fault_of(copy: Copy) -> str | None:
 
 
 def fault_among(known: Survey, copy: Copy) -> str | None:
-    """Return the fault with the other copies in view: a lost end that none of them proves committed is no fault."""
+    """Return the same, with what the other copies prove: whose directory it is, and that a lost end was committed."""
+    foreign = next((one for one in of_other_nodes(known) if one.copy is copy), None)
+    if foreign is not None:
+        return f"{META_PROPERTIES_FILE}: {foreign.facts.meaning()}"
     judged = msgspec.structs.replace(copy, short=None if end_note(known, copy) else _judged_end(known, copy))
     return fault_of(judged)
 

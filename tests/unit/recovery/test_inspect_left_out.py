@@ -62,6 +62,7 @@ def test_where_one_may_not_look_the_others_are_judged(clusters: Path, capsys: py
         assert f"LEFT OUT: {path} cannot be read (Permission denied): run this as the user that the node" in said
     assert f"  1. Before any repair, mend what keeps {closed}, {half} from being read" in said
     assert f"kraft recover standalone --dir {sound}" in said
+    assert "nothing is changed. Until step 1 is done, this is refused:" in " ".join(said.split())
 
 
 def test_a_sound_majority_alone_is_still_no_finding(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
