@@ -264,4 +264,6 @@ def _half_done(known: Survey, done: Copy, behind: Sequence[Copy], ends: str) -> 
             f"{names} as it is, with the voters of before; format it anew, and let it join those that go on"
         )
         return
+    if len(done.static_voters if done.voters is None else done.voters.voters) == 1:
+        ends = f"never start {names} as they are: format them, and let them join {done.label}; or undo the repair"
     yield f"{what}: {ends}{'. This undoes it: ' if lines else ''}{'; '.join(lines)}"

@@ -54,7 +54,7 @@ def rename_first(known: Survey) -> list[Step]:
     return [
         Step(
             text=f"Start nothing from {copy.label} as it is: it would go on from a wrong offset. Give "
-            f"{' and '.join(copy.prefix.misnamed)} its own name back, if that is known, and inspect all again",
+            f"{' and '.join(copy.prefix.misnamed)} back {_own_names(copy)}, and inspect all again",
         )
         if copy.state is None
         else Step(
@@ -70,6 +70,10 @@ def rename_first(known: Survey) -> list[Step]:
             or (copy.prefix.checkpoints[0].is_misnamed and not (known.is_voter(copy) and mends(copy)))
         )
     ]
+
+
+def _own_names(copy: Copy) -> str:
+    return "their own names, if these are known" if len(copy.prefix.misnamed) > 1 else "its own name, if that is known"
 
 
 def _begins_misnamed(known: Survey, copy: Copy) -> bool:

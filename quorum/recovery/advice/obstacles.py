@@ -117,7 +117,7 @@ def unsettled(known: Survey) -> Obstacle | None:
     names = ", ".join(one.copy.label for one in known.stale if one.rivals)
     return Obstacle(
         situation=f"On which of {names} the node ran last is not known, and none of them is counted: no majority of "
-        "the voters is here and sound without.",
+        "the voters is here and sound without that.",
         steps=tuple(steps),
     )
 
@@ -277,7 +277,7 @@ def old_voters(known: Survey) -> list[Step]:
         Step(
             text=f"Never start {names} from these directories: they hold the voters from before the repair of "
             f"{done.label}, and would elect by those"
-            f"{' Is it they who are to go on, take that back instead, and inspect all once more' if lines else ''}",
+            f"{'. If they are the ones that go on, undo that repair, and inspect all again' if lines else ''}",
             commands=lines,
         )
     ]

@@ -121,9 +121,13 @@ def test_voters_that_a_repair_left_out_are_said_to_elect_by_what_they_know() -> 
     repair(files, lambda files: propose_static_voters(files, ["/n1"], [], alone, request()), "/n1")
     assert verify_directories(files, ["/n1"]).is_sound
     problems = verify_directories(files, ["/n1", "/n2"]).problems
-    assert any("on node 1 (/n1) has not reached node 2 (/n2)" in problem for problem in problems)
+    (problem,) = (problem for problem in problems if "on node 1 (/n1) has not reached node 2 (/n2)" in problem)
+    assert "format them, and let them join node 1 (/n1); or undo the repair" in problem
     first, start, *_ = inspect_copies(files, THREE).plan.steps
     assert first.text.startswith("Never start node 3 (/n3), node 2 (/n2) from these directories")
+    assert first.text.endswith(
+        "elect by those. If they are the ones that go on, undo that repair, and inspect all again"
+    )
     assert first.commands == ("kraft recover undo --dir /n1 --apply",)
     forget_audits(files, "/n1.recovery")
     assert inspect_copies(files, THREE).plan.steps[0].text.endswith("and would elect by those")
