@@ -75,6 +75,7 @@ def overlap(evidence: Evidence) -> Iterator[Finding]:
 def absent_voters(evidence: Evidence) -> Iterator[Finding]:
     """Yield the voters whose directories were not given."""
     unread = [one.node_id for one in (*evidence.plan.unread, *evidence.foreign_logs)]
+    unread += [node.node_id for node in evidence.other_clusters]
     yield from replica_set.absent_voters(evidence.replicas, evidence.plan.parents, unread)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from metadata_log.image import MetadataImage
+from metadata_log.tools.check.identity import cluster_of_most
 from metadata_log.tools.check.plan import Plan
 from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.partitions.committed_proof import check_proof
@@ -48,6 +49,13 @@ class Evidence:
         return self._of_one_cluster.findings
 
     @cached_property
+    def other_clusters(self) -> tuple[NodeSource, ...]:
+        """The nodes with the id of another cluster than most directories have: no other check uses their logs."""
+        own = cluster_of_most(self.plan.nodes)
+        known = [(node, node.identity) for node in self.plan.nodes if own is not None]
+        return tuple(node for node, identity in known if identity is not None and identity.cluster_id != own)
+
+    @cached_property
     def foreign_checkpoints(self) -> tuple[Finding, ...]:
         """A finding for each checkpoint of another cluster. No other check uses these checkpoints."""
         return tuple(self._own[1])
@@ -73,7 +81,7 @@ class Evidence:
         """The replicas of one log, without the foreign logs and those of `set_aside`."""
         older = {id(replica) for replica in self._older}
         replicas = [replica for replica in self._own[0] if id(replica) not in older]
-        bare = [node for node in self.plan.nodes if node.metadata is None]
+        bare = [node for node in self._ours if node.metadata is None]
         return with_second_look(ReplicaSet(replicas, bare), partial(read_replica, probes=self.plan.probes))
 
     @property
@@ -120,7 +128,13 @@ class Evidence:
 
     @cached_property
     def _of_one_cluster(self) -> OfOneCluster:
-        return of_one_cluster(self.read)
+        paths = {node.path for node in self.other_clusters}
+        return of_one_cluster([log for log in self.read if log.source.path not in paths])
+
+    @property
+    def _ours(self) -> list[NodeSource]:
+        paths = {node.path for node in self.other_clusters}
+        return [node for node in self.plan.nodes if node.path not in paths]
 
     @cached_property
     def _own(self) -> tuple[list[Replica], list[Finding]]:
@@ -133,7 +147,7 @@ class Evidence:
     @cached_property
     def _proof(self) -> tuple[ReplicaSet, list[Finding]]:
         image = newest_image(self.replicas, self.odd)
-        return check_proof(self.plan.nodes, self.plan.held, self.replicas, image)
+        return check_proof(self._ours, self.plan.held, self.replicas, image)
 
 
 Check: TypeAlias = Callable[[Evidence], Iterable[Finding]]

@@ -128,15 +128,19 @@ def _unreadable(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
                 )
 
 
+def cluster_of_most(nodes: Sequence[NodeSource]) -> str | None:
+    """Return the cluster id that most directories have, or None at a tie or without any id."""
+    ranked = Counter(identity.cluster_id for _, _, identity in _disks(nodes)).most_common(2)
+    is_clear = bool(ranked) and (len(ranked) == 1 or ranked[0][1] > ranked[1][1])
+    return ranked[0][0] if is_clear else None
+
+
 def _foreign_clusters(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
-    counts = Counter(identity.cluster_id for _, _, identity in _disks(nodes))
-    if len(counts) < 2:
-        return
-    ranked = counts.most_common()
-    own = ranked[0][0] if ranked[0][1] > ranked[1][1] else None
-    for node, disk, identity in _disks(nodes):
+    clusters = {identity.cluster_id for _, _, identity in _disks(nodes)}
+    own = cluster_of_most(nodes)
+    for node, disk, identity in _disks(nodes) if len(clusters) > 1 else ():
         if identity.cluster_id != own:
-            others = " and ".join(sorted(cluster for cluster in counts if cluster != identity.cluster_id))
+            others = " and ".join(sorted(clusters - {identity.cluster_id}))
             what = f"it is of cluster {identity.cluster_id}; other directories are of {others}"
             yield finding("foreign_cluster", what, node_id=node.node_id, file=_file(disk))
 

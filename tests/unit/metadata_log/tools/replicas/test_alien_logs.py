@@ -97,3 +97,17 @@ def test_a_log_with_one_other_batch_is_compared(cluster: Cluster) -> None:
     write(path, [batches[0], other_bytes(batches[1]), *batches[2:]])
 
     assert {one.kind for one in check_paths([cluster.root]).findings} >= {"log_mismatch"}
+
+
+def test_a_directory_with_another_cluster_id_judges_nothing(cluster: Cluster, clusters: Path) -> None:
+    """It has the voter's directory.id, and its votes, leaders and batches would contradict the others'."""
+    bring(cluster, 2, clusters / "failovers" / "node-2")
+    properties = cluster.node(2) / "data" / "meta.properties"
+    lines = properties.read_text().splitlines(keepends=True)
+    other = "cluster.id=YW5vdGhlci1jbHVzdGVy\n"
+    properties.write_text("".join(other if line.startswith("cluster.id") else line for line in lines))
+
+    report = check_paths([cluster.root])
+
+    assert [(one.kind, one.node_id, one.file) for one in report.findings] == [("foreign_cluster", 2, str(properties))]
+    assert report.bounds.lower == 95
