@@ -33,6 +33,7 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         held_when_cut: all before it was committed, as was proven when a repair cut this log (see `repair_audits`).
         votes: False if it counts for no majority, since its node may have gone on from there.
         is_authoritative: False if this may not be the voter's last state. Such a replica sets no upper bound.
+        leaders: of the elections in its log, the epoch and the leader of each.
     """
 
     key: ReplicaKey
@@ -46,11 +47,19 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     held_when_cut: int = 0
     votes: bool = True
     is_authoritative: bool = True
+    leaders: tuple[tuple[int, int], ...] = ()
 
     @property
     def known_committed(self) -> int:
         """All records before this offset are committed, by its own checkpoint or high watermark."""
         return max(self.snapshot_end, self.high_watermark or 0)
+
+    @property
+    def last_epoch(self) -> int:
+        """The epoch of the last record in its log or its checkpoint; -1 without any."""
+        if self.snapshot_end >= self.log_end_offset:
+            return self.snapshot_epoch
+        return self.epochs[-1].epoch if self.epochs else -1
 
     def end_in(self, epoch: int) -> int | None:
         """Return one past its last record of `epoch`, by its log or its snapshot, or None if it has no such record."""
@@ -96,8 +105,9 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
         if replica.held_when_cut > lower:
             lower = replica.held_when_cut
             because = f"a majority held it when a repair cut the log of node {replica.key.node_id}, as was proven then"
+    bounding = without_outrun_leaders(replicas)
     by_voter = [
-        [replica for replica in replicas if replica.votes and is_voter(replica.key, [voter])] for voter in voters
+        [replica for replica in bounding if replica.votes and is_voter(replica.key, [voter])] for voter in voters
     ]
     majority = majority_of(len(voters))
     held = _held_by_majority(by_voter, majority) if voters else None
@@ -114,6 +124,34 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
     if voters and once is not None and once > lower and not _forks(replicas, _last_epoch(replicas)):
         lower, because = once, f"{_most_of(len(voters))} once held it, as files beside their logs prove"
     return CommittedBounds(lower=lower, upper=_upper(by_voter, majority, lower) if voters else None, because=because)
+
+
+def without_outrun_leaders(replicas: Sequence[ReplicaExtent]) -> list[ReplicaExtent]:
+    """Return the same replicas, of which an outrun leader's is not authoritative.
+
+    A leader has each record of its epoch before any other replica. If another has more of that epoch, the leader's log
+    has lost its end, or was copied earlier. It may have held all of that, and more.
+    """
+    outrun = {id(replica) for replica in replicas if outrunners(replicas, replica)}
+    return [
+        msgspec.structs.replace(replica, is_authoritative=False) if id(replica) in outrun else replica
+        for replica in replicas
+    ]
+
+
+def outrunners(replicas: Sequence[ReplicaExtent], leader: ReplicaExtent) -> list[ReplicaExtent]:
+    """Return the replicas that hold more of the last epoch in this log than it does, if its node led that epoch.
+
+    Nothing follows where another replica has a later epoch: its leader may have cut the older one's log. Nothing
+    follows either where logs name two leaders of that epoch.
+    """
+    epoch = leader.last_epoch
+    if leader.key.node_id < 0 or any(replica.last_epoch > epoch for replica in replicas):
+        return []
+    if {leader_id for one in replicas for led, leader_id in one.leaders if led == epoch} != {leader.key.node_id}:
+        return []
+    end = _end(leader)
+    return [replica for replica in replicas if (replica.end_in(epoch) or 0) > end]
 
 
 def _most_of(voters: int) -> str:

@@ -60,6 +60,7 @@ class Replica(msgspec.Struct, frozen=True, kw_only=True):
             proved_end=self.facts.proved_end,
             held_when_cut=self.facts.held_when_cut,
             is_authoritative=not self.facts.is_unread and self.facts.proved_end <= self.reach,
+            leaders=tuple((one.epoch, one.leader_id) for one in self.facts.elections),
         )
 
     @property

@@ -49,7 +49,7 @@ from quorum.recovery.advice.newer_release import leave_to_its_release, why_not_w
 from quorum.recovery.advice.obstacles import obstacle, old_voters, outvoted, unsettled
 from quorum.recovery.advice.repair_steps import before_repair, controllers_named, start_as_they_are, steps_for
 from quorum.recovery.advice.running_nodes import running_voters, situation_of, steps_of
-from quorum.recovery.advice.stale_replicas import kept_out, told_of_stale
+from quorum.recovery.advice.stale_replicas import all_there, kept_out, told_of_stale
 from quorum.recovery.advice.unable_to_follow import left_behind, set_aside
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.sidecar_files import Unread
@@ -223,7 +223,6 @@ def _repairs(files: Files, known: Survey) -> Iterator[Repair]:
         )
 
 
-_ALL_THERE = "no metadata is lost."
 _NOTHING_YET = (
     "They hold no record yet, as after their formatting: started, they begin a new cluster. If this one ran before, "
     "its metadata is not here: start none of them, and look for its directories."
@@ -239,7 +238,7 @@ def _majority_here(known: Survey, sound: list[Copy], repairs: tuple[Repair, ...]
     if lost:
         situation += f". But metadata is lost, or may be: {'; '.join(lost)}."
     else:
-        situation += f": {_ALL_THERE}" if best.end.offset > 0 else f". {_NOTHING_YET}"
+        situation += f": {all_there(known)}" if best.end.offset > 0 else f". {_NOTHING_YET}"
     situation += told_of_stale(known) + told_of_clone(known)
     faulty = [copy for copy in known.copies if known.is_authoritative(copy) and lasting_fault(copy) is not None]
     as_they_are = [copy for copy in sound if fault_of(copy) is None]

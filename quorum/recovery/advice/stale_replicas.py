@@ -24,6 +24,14 @@ def told_of_stale(known: Survey) -> str:
     return f" Not counted: {names}." if names else ""
 
 
+def all_there(known: Survey) -> str:
+    """Return the end of a sentence about a sound majority that lacks nothing known."""
+    outrun = ", ".join(one.copy.label for one in known.stale if one.is_outrun)
+    if not outrun:
+        return "no metadata is lost."
+    return f"they hold all that a copy here holds, but {outrun} may have held more."
+
+
 def kept_out(known: Survey, chosen: Copy | None = None) -> list[Step]:
     """Return the steps for these copies. `chosen`: the copy that a repair goes on from."""
     older = [one for one in known.stale if one.newer is not None and one.copy is not chosen]

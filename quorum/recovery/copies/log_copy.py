@@ -192,6 +192,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
             high_watermark=self._high_watermark,
             committed_before=self.prefix.committed_before,
             proved_end=self.proved_end,
+            leaders=tuple((one.epoch, one.leader_id) for one in self.prefix.elections),
         )
 
     @property

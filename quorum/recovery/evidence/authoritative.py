@@ -12,6 +12,7 @@ A copy is stale for any of these reasons:
 - By another log, its node led or voted in a later epoch than the copy shows.
 - It has lost the vote that elected the leader of its epoch.
 - It elected a leader that lacked committed records, or records of an elector.
+- Its node led the last epoch, and another log has more of it.
 - It lacks committed records, and so do too many voters for a majority to hold them.
 """
 
@@ -25,6 +26,7 @@ from metadata_log.ids import ReplicaKey
 from metadata_log.tools.check.duplicates import are_in_order
 from metadata_log.tools.findings.facts import ForgottenVote
 from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.replicas.committed_bounds import outrunners
 from metadata_log.tools.replicas.first_vote import is_first_vote
 from metadata_log.tools.replicas.given_votes import HeldElection, forgotten_vote
 from metadata_log.tools.replicas.restored_voters import restored_voter
@@ -41,6 +43,7 @@ class StaleReplica(msgspec.Struct, frozen=True, kw_only=True):
 
     `rivals`: other copies of the same directory, if nothing shows on which of them the node ran last.
     `vote`: its log may be whole, but its quorum-state has lost this vote.
+    `is_outrun`: its node led the last epoch, and may have held more of it than any copy here.
     """
 
     copy: Copy
@@ -48,6 +51,7 @@ class StaleReplica(msgspec.Struct, frozen=True, kw_only=True):
     newer: Copy | None = None
     rivals: tuple[Copy, ...] = ()
     vote: ForgottenVote | None = None
+    is_outrun: bool = False
 
     def __str__(self) -> str:
         return f"{self.copy.label} {self.why}"
@@ -92,9 +96,12 @@ def _each(copies: Sequence[Copy], own: Sequence[Copy], by_voter: Sequence[Sequen
             or _misled(copies, copy)
             or _outgrown(copies, copy, [one for each in by_voter for one in each])
         )
+        outrun = _outrun(copies, copy) if why is None else None
+        why = why or outrun
         vote = _forgotten(copies, copy) if why is None else None
         if copy.used_by is None and (why is not None or vote is not None):
-            yield StaleReplica(copy=copy, why=why or ("" if vote is None else vote.predicate()), vote=vote)
+            said = why or ("" if vote is None else vote.predicate())
+            yield StaleReplica(copy=copy, why=said, vote=vote, is_outrun=outrun is not None)
 
 
 def _age(copy: Copy) -> tuple[int, int, bool]:
@@ -220,6 +227,26 @@ def _outgrown(copies: Sequence[Copy], copy: Copy, voting: Sequence[Copy]) -> str
                     "of those who elected had been set back to an older copy"
                 )
     return None
+
+
+def _outrun(copies: Sequence[Copy], copy: Copy) -> str | None:
+    """Return a sentence about the logs that have more of the epoch that the node led last, or None.
+
+    Damage behind its end or a repair explains a shorter log.
+    """
+    if copy.went_on or any(done.new_epoch is None for done in copy.audited.accepted):
+        return None
+    extents = {id(one): one.extent for one in copies}
+    further = outrunners(tuple(extents.values()), extents[id(copy)])
+    ahead = [one for one in copies if extents[id(one)] in further and common_end(copy, one) == copy.end.offset]
+    if not ahead:
+        return None
+    furthest = max(ahead, key=lambda one: int(one.end.offset))
+    return (
+        f"led epoch {copy.end.epoch}, and its log ends at offset {copy.end.offset} of it, but that of "
+        f"{furthest.label} at {furthest.end.offset}: a leader has each record first, so it has lost its end, or was "
+        "copied earlier"
+    )
 
 
 def _outgrows(copy: Copy, holder: Copy, election: Election) -> bool:

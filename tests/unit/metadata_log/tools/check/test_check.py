@@ -331,13 +331,28 @@ def test_partition_directories_are_not_judged_by_the_log_that_parts(clusters: Pa
 
 def test_partition_directories_are_not_judged_by_what_no_majority_has(clusters: Path, tmp_path: Path) -> None:
     cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
-    path = cluster.segment(2)
-    image = open_history(cluster.metadata(2)).state_at().image
+    path = cluster.segment(3)
+    image = open_history(cluster.metadata(3)).state_at().image
     append(path, [RemoveTopicRecord(topic_id=topic_id) for topic_id in image.topics.by_id])
 
-    (note,) = check_paths([cluster.root]).findings
-    assert (note.kind, note.severity, note.node_id) == ("leader_behind_followers", Severity.NOTE, 3)
+    assert check_paths([cluster.root]).findings == ()
+
+
+def test_what_a_follower_alone_has_more_than_its_leader_may_be_committed(clusters: Path, tmp_path: Path) -> None:
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    image = open_history(cluster.metadata(2)).state_at().image
+    append(cluster.segment(2), [RemoveTopicRecord(topic_id=topic_id) for topic_id in image.topics.by_id])
+
+    report = check_paths([cluster.root])
+    found = {(one.kind, one.severity, one.node_id) for one in report.findings}
+    assert found == {
+        ("leader_behind_followers", Severity.NOTE, 3),
+        ("partition_stale", Severity.NOTE, 11),
+        ("partition_stale", Severity.NOTE, 12),
+    }
+    note = next(one for one in report.findings if one.kind == "leader_behind_followers")
     assert "node 2 (up to 99) has more records of that epoch" in note.meaning
+    assert (report.bounds.lower, report.bounds.upper) == (96, 99)
 
 
 def test_in_a_tie_partition_directories_are_not_judged(clusters: Path, tmp_path: Path) -> None:

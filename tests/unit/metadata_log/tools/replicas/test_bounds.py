@@ -111,3 +111,26 @@ def test_a_log_that_is_not_its_voters_last_bounds_nothing_from_above() -> None:
 def test_where_more_is_committed_than_a_majority_holds_nothing_is_known_from_above() -> None:
     led = msgspec.structs.replace(replica(3, (1, 80), (2, 120)), committed_before=90)
     assert bounds(replica(1, (1, 80)), replica(2, (1, 80)), led) == (90, None)
+
+
+def test_a_leader_whose_followers_have_more_of_its_epoch_bounds_nothing_from_above() -> None:
+    led = msgspec.structs.replace(replica(1, (1, 40)), leaders=((1, 1),))
+    assert bounds(led, replica(2, (1, 40)), replica(3, (1, 96))) == (40, 96)
+    assert bounds(replica(1, (1, 40)), replica(2, (1, 40)), replica(3, (1, 96))) == (40, 40)
+    assert bounds(led, replica(2, (1, 40)), replica(3, (1, 40)), replica(11, (1, 96))) == (40, 40)
+
+
+def test_any_log_may_name_the_leader_whose_followers_have_more() -> None:
+    follower = msgspec.structs.replace(replica(3, (1, 96)), leaders=((1, 1),))
+    assert bounds(replica(1, (1, 40)), replica(2, (1, 40)), follower) == (40, 96)
+
+
+def test_a_leader_may_have_cut_its_log_after_a_later_leader() -> None:
+    led = msgspec.structs.replace(replica(1, (1, 40)), leaders=((1, 1),))
+    assert bounds(led, replica(2, (1, 40), (2, 41)), replica(3, (1, 96))) == (40, 41)
+
+
+def test_two_leaders_of_one_epoch_prove_nothing_of_either() -> None:
+    led = msgspec.structs.replace(replica(1, (1, 40)), leaders=((1, 1),))
+    other = msgspec.structs.replace(replica(3, (1, 96)), leaders=((1, 3),))
+    assert bounds(led, replica(2, (1, 40)), other) == (40, 40)
