@@ -11,6 +11,7 @@ import msgspec
 import typer
 
 from metadata_log.counts import counted
+from quorum.cli.errors import FAILED
 from quorum.cli.findings_output import (
     exit_with,
     finding_lines,
@@ -45,8 +46,8 @@ def run(
 
     It separates a tail that was never committed, which is harmless, from lost commits. It compares the logs' records;
     kraft check also compares the checkpoints. Reads only and takes no lock.
-    Exit status 0: they agree, or differ harmlessly. 1: they contradict each other, or one is damaged. 2: fewer than two
-    logs were found.
+    Exit status 0: they agree, or differ harmlessly. 1: they conflict, or one is damaged or not compared. 2: fewer than
+    two logs were found.
     """
     from metadata_log.tools.findings.finding import printed  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.replicas.diff_paths import diff_paths  # noqa: PLC0415
@@ -61,6 +62,8 @@ def run(
     else:
         print_findings(_lines(report))
     exit_with(report.findings)
+    if _left_out(report):
+        raise typer.Exit(FAILED)
 
 
 def _json_parts(report: DiffReport) -> Iterator[tuple[str, msgspec.Struct]]:
@@ -97,20 +100,44 @@ def _lines(report: DiffReport) -> Iterator[str]:
         yield from _parting_lines(parting)
     yield ""
     yield from finding_lines(report.findings)
-    yield f"{summary(report.findings)} {counted(len(report.replicas), 'replica')}."
+    yield _last_line(report)
+
+
+def _last_line(report: DiffReport) -> str:
+    """Return the summary. It claims no more than was compared, which is the logs' records."""
+    replicas = counted(len(report.replicas), "replica")
+    if any(found.counts for found in report.findings):
+        return f"{summary(report.findings)} {replicas}."
+    missing = len(_left_out(report))
+    if missing:
+        return f"{missing} of {replicas} could not be compared. kraft check judges each."
+    notes = f" ({counted(len(report.findings), 'note')})" if report.findings else ""
+    said = "differ harmlessly" if report.partings else "agree"
+    return f"The logs' records {said} in {replicas}{notes}. kraft check judges the rest."
+
+
+def _left_out(report: DiffReport) -> list[ReplicaLine]:
+    """Return the replicas whose records were compared with no other's. An empty log has none."""
+    compared = [replica for replica in report.replicas if replica.is_compared]
+    return [one for one in report.replicas if not one.is_compared or one in _apart(compared)]
 
 
 def _overlap(one: ReplicaLine, other: ReplicaLine) -> bool:
     return max(one.start_offset, other.start_offset) < min(one.end_offset, other.end_offset)
 
 
-def _same_lines(replicas: Sequence[ReplicaLine], common_end: int, *, is_damaged: bool) -> Iterator[str]:
-    """Yield how far the replicas are equal. A replica that overlaps with no other was not compared."""
-    apart = [
+def _apart(replicas: Sequence[ReplicaLine]) -> list[ReplicaLine]:
+    """Return the replicas that hold records and overlap with no other."""
+    return [
         one
         for one in replicas
         if one.start_offset < one.end_offset and not any(_overlap(one, other) for other in replicas if other is not one)
     ]
+
+
+def _same_lines(replicas: Sequence[ReplicaLine], common_end: int, *, is_damaged: bool) -> Iterator[str]:
+    """Yield how far the replicas are equal. A replica that overlaps with no other was not compared."""
+    apart = _apart(replicas)
     for one in apart:
         yield f"{one.replica} overlaps with no other: nothing of its log could be compared."
     ends = [one.end_offset for one in replicas if one not in apart and one.start_offset < one.end_offset]

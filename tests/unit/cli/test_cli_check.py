@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -146,7 +147,24 @@ def test_diff_shows_both_sides(clusters: Path, capsys: pytest.CaptureFixture[str
     assert "They part at offset 309" in said
     assert "node 1, node 3 (a majority): epoch 9" in said
     assert '309: TopicRecord {"name":"lost-1"' in said
-    assert "Nothing is wrong (1 note) with 3 replicas." in said
+    assert "The logs' records differ harmlessly in 3 replicas (1 note). kraft check judges the rest." in said
+
+
+def test_diff_claims_no_more_than_it_compared(
+    clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [copytree(clusters / "basic" / name, tmp_path / name) for name in ("node-1", "node-2")]
+    (nodes[0] / "data/meta.properties").unlink()
+    assert run(["check", *map(str, nodes)]) == 1
+    capsys.readouterr()
+    assert run(["log", "diff", *map(str, nodes)]) == 0
+    assert capsys.readouterr().out.endswith("The logs' records agree in 2 replicas. kraft check judges the rest.\n")
+
+
+def test_diff_fails_where_a_replica_was_not_compared(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [clusters / "failovers" / name for name in ("lagging-follower/node-2", "node-11", "node-12")]
+    assert run(["log", "diff", *map(str, nodes)]) == 1
+    assert capsys.readouterr().out.endswith("1 of 3 replicas could not be compared. kraft check judges each.\n")
 
 
 def test_diff_is_whole_in_json(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -53,7 +53,7 @@ def test_replicas_agree_record_by_record_and_in_their_hash(
 ) -> None:
     nodes = _last(clusters, scenario)
     assert run(["log", "diff", str(clusters / scenario)]) == 0
-    assert f"Nothing is wrong with {len(nodes)} replicas." in capsys.readouterr().out
+    assert f"The logs' records agree in {len(nodes)} replicas." in capsys.readouterr().out
 
     hashes = _rows(capsys, "log", "hash", clusters / scenario)["hashes"]
 
