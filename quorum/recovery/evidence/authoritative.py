@@ -96,7 +96,7 @@ def _each(copies: Sequence[Copy], own: Sequence[Copy], by_voter: Sequence[Sequen
             or _misled(copies, copy)
             or _outgrown(copies, copy, [one for each in by_voter for one in each])
         )
-        outrun = _outrun(copies, copy) if why is None else None
+        outrun = _outrun(copies, copy, by_voter) if why is None else None
         why = why or outrun
         vote = _forgotten(copies, copy) if why is None else None
         if copy.used_by is None and (why is not None or vote is not None):
@@ -229,12 +229,15 @@ def _outgrown(copies: Sequence[Copy], copy: Copy, voting: Sequence[Copy]) -> str
     return None
 
 
-def _outrun(copies: Sequence[Copy], copy: Copy) -> str | None:
+def _outrun(copies: Sequence[Copy], copy: Copy, by_voter: Sequence[Sequence[Copy]]) -> str | None:
     """Return a sentence about the logs that have more of the epoch that the node led last, or None.
 
-    Damage behind its end or a repair explains a shorter log.
+    Damage, a repair, or a node that runs explains a shorter log. If a majority of the voters holds the longest one,
+    nothing in it is in doubt.
     """
-    if copy.went_on or any(done.new_epoch is None for done in copy.audited.accepted):
+    if copy.went_on or copy.is_damaged or any(done.new_epoch is None for done in copy.audited.accepted):
+        return None
+    if any(one.used_by is not None for one in copies):
         return None
     extents = {id(one): one.extent for one in copies}
     further = outrunners(tuple(extents.values()), extents[id(copy)])
@@ -242,6 +245,9 @@ def _outrun(copies: Sequence[Copy], copy: Copy) -> str | None:
     if not ahead:
         return None
     furthest = max(ahead, key=lambda one: int(one.end.offset))
+    holding = [own for own in by_voter if any(int(one.end.offset) >= furthest.end.offset for one in own)]
+    if len(holding) >= majority_of(len(by_voter)):
+        return None
     return (
         f"led epoch {copy.end.epoch}, and its log ends at offset {copy.end.offset} of it, but that of "
         f"{furthest.label} at {furthest.end.offset}: a leader has each record first, so it has lost its end, or was "

@@ -115,23 +115,23 @@ def test_a_proof_of_a_repair_that_was_undone_says_nothing() -> None:
 
 
 def minority() -> SimulatedFiles:
-    """Voter 2 alone held the end, and was cut; broker 12 holds it still."""
+    """Voter 3, the leader, alone held the end, and was cut; broker 12 holds it still."""
     files = load_nodes("basic", 1, 2, 3, 12)
-    for path in ("/n1", "/n3"):
+    for path in ("/n1", "/n2"):
         lose_end(files, path)
-    assert cut(files, "/n2", "/n1", "/n3") == ProvenCut(reason="minority", start=CUT, end=96, epoch=1, fork=CUT)
+    assert cut(files, "/n3", "/n1", "/n2") == ProvenCut(reason="minority", start=CUT, end=96, epoch=1, fork=CUT)
     return files
 
 
 def test_what_was_never_committed_stays_so_when_fewer_copies_are_left() -> None:
-    found = inspect_copies(minority(), ["/n2", "/n12"])
+    found = inspect_copies(minority(), ["/n3", "/n12"])
     [lost] = [one for repair in found.plan.repairs for one in repair.lost]
     assert lost.committed == "never"
 
 
 def test_a_later_leader_may_have_committed_it_since() -> None:
     files = minority()
-    path = f"/n2.recovery/{files.listdir('/n2.recovery')[0]}/{AUDIT_FILE}"
+    path = f"/n3.recovery/{files.listdir('/n3.recovery')[0]}/{AUDIT_FILE}"
     record = read_record(files, path)
     then = msgspec.structs.replace(record, facts=msgspec.structs.replace(record.facts, greatest_known_epoch=0))
     for name in (path, path.replace("audit.json", "audit-copy.json")):
@@ -139,7 +139,7 @@ def test_a_later_leader_may_have_committed_it_since() -> None:
         handle.truncate(0)
         handle.pwrite(msgspec.json.encode(then), 0)
         handle.fdatasync()
-    found = inspect_copies(files, ["/n2", "/n12"])
+    found = inspect_copies(files, ["/n3", "/n12"])
     [lost] = [one for repair in found.plan.repairs for one in repair.lost]
     assert lost.committed == "may"
 
