@@ -217,7 +217,7 @@ def test_a_closed_meta_properties_is_a_matter_of_permissions(
     assert run(["check", str(closed_identity), "-o", "json"]) == 1
     (found,) = json.loads(capfd.readouterr().out)["findings"]
     assert (found["kind"], found["file"]) == ("unreadable_file", str(path))
-    assert found["advice"].startswith("look at its permissions")
+    assert found["advice"].startswith("run this as the user that the node runs as")
 
     assert run(["storage", "info", str(closed_identity), "-o", "json"]) == 1
     (row,) = json.loads(capfd.readouterr().out)["directories"]

@@ -76,9 +76,9 @@ def test_moved_voters_are_reset_first(named: tuple[int, ...], nodes: Path, capsy
 
 @pytest.fixture
 def observer_alone(nodes: Path) -> Path:
-    """A healthy quorum in the epoch of its logs, beside an observer in the last one."""
+    """A healthy quorum in the epoch after that of its logs, beside an observer in the last one."""
     for node in (1, 2, 3):
-        set_state(nodes, node, leaderEpoch=3, leaderId=-1, votedId=-1, votedDirectoryId="AAAAAAAAAAAAAAAAAAAAAA")
+        set_state(nodes, node, leaderEpoch=4, leaderId=-1, votedId=-1, votedDirectoryId="AAAAAAAAAAAAAAAAAAAAAA")
     set_state(nodes, 11, leaderEpoch=LAST_EPOCH, leaderId=-1)
     return nodes
 
