@@ -19,6 +19,7 @@ from quorum.recovery.advice.obstacles import Interruption, interruption, of_inte
 from quorum.recovery.advice.plan import Plan, make_plan
 from quorum.recovery.advice.running_nodes import running_voters
 from quorum.recovery.copies.copy_reader import read_copy
+from quorum.recovery.copies.foreign_copies import foreign_copies
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.read_copies import _new_place, confirmed
 from quorum.recovery.evidence.repair_evidence import Survey, survey
@@ -100,9 +101,10 @@ def read_each(files: Files, paths: Sequence[str]) -> Reading:
         said = "; ".join([*(one.problem for one in unjudged), *(_finish_first(one) for one in interrupted)])
         raise RefusedError(f"none of these directories can be judged: {said}")
     copies, foreign = _of_one_cluster(copies)
-    return Reading(
-        copies=tuple(confirmed(files, copies)), unjudged=(*unjudged, *foreign), interrupted=tuple(interrupted)
-    )
+    of_others = foreign_copies(files, copies)
+    foreign += [Unjudged(path=one.place.log_dir, problem=f"{one.label}: {why}") for one, why in of_others]
+    ours = [copy for copy in copies if all(copy is not other for other, _ in of_others)]
+    return Reading(copies=tuple(confirmed(files, ours)), unjudged=(*unjudged, *foreign), interrupted=tuple(interrupted))
 
 
 def inspect_copies(files: Files, paths: Sequence[str]) -> Inspection:

@@ -68,13 +68,13 @@ class OfOneCluster(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
 
 
-def of_one_cluster(logs: Sequence[Replica]) -> OfOneCluster:
+def of_one_cluster(logs: Sequence[Replica], files: Files | None = None) -> OfOneCluster:
     """Return the logs of one cluster, and the findings on foreign logs.
 
     At least two logs that are a majority of the voters that they name must be of one cluster to call others foreign.
     """
     heads = {
-        index: _head(OsFiles(), log.facts.segments[0])
+        index: _head(files or OsFiles(), log.facts.segments[0])
         for index, log in enumerate(logs)
         if log.facts.segments and log.facts.start_offset == 0 and log.facts.is_sound
     }

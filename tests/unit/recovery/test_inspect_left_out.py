@@ -124,3 +124,23 @@ def test_the_table_tells_cluster_and_kraft_version_of_each(
     assert rows[2].split()[8:10] == ["1", "-"]
     static = clusters / "static-3.9" / "node-2" / "data"
     assert inspected(capsys, static).splitlines()[1].split()[8] == "0"
+
+
+def test_another_clusters_log_under_this_clusters_id_is_left_out(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The rule and the sentence are those of `kraft check`: no copy of this cluster is accused for it."""
+    sound, other = [bench.node("basic", node) for node in (1, 3)], bench.node("basic", 2)
+    shutil.rmtree(metadata(other))
+    shutil.copytree(metadata(bench.node("static-3.9", 2)), metadata(other))
+
+    said = inspected(capsys, *sound, other)
+
+    (left_out,) = [line for line in said.splitlines() if line.startswith("LEFT OUT: ")]
+    assert left_out == (
+        f"LEFT OUT: node 2 ({other}): not one batch that this log begins with is that of node 1 and node 3: it is "
+        "another cluster's, and nothing here is judged by it."
+    )
+    assert "CONFLICT" not in said
+    assert "not possible" not in said
+    assert "A majority of the voters is here and sound (2 of 3" in said
