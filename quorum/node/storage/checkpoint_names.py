@@ -14,6 +14,7 @@ from metadata_log.errors import CorruptFileError
 from metadata_log.offsets import Offset, OffsetAndEpoch
 from metadata_log.storage.file_log import FileLog
 from metadata_log.storage.loaded_checkpoint import HeldCheckpoint
+from metadata_log.storage.record_times import end_before
 
 _WHAT_NOW = (
     "so that its name is wrong, and the node would go on from another state than the log's. 'kraft check' on this "
@@ -60,19 +61,10 @@ def _began(log: FileLog, end: OffsetAndEpoch) -> Offset | None:
 
 
 def _elsewhere(log: FileLog, checkpoint: HeldCheckpoint) -> str | None:
-    """Return where its last record is, by the time in its header: a batch of its epoch has that, a later one follows.
-
-    The leader of an epoch gives its batches times that do not fall, and several may have the same.
-    """
+    """Return where its last record is, by the time in its header, if records of its epoch follow that one."""
     end, said, began = checkpoint.end, checkpoint.last_contained_ms, _began(log, checkpoint.end)
     if said <= 0 or began is None:
         return None
-    found = None
-    for header, _ in log.iter_from(max(began, log.start_offset)):
-        if header.partition_leader_epoch != end.epoch or header.base_offset >= end.offset:
-            break
-        if found is not None and header.max_timestamp > said:
-            return f"the record that it ends with, of {said} ms, is before offset {found} of the log"
-        if header.max_timestamp == said:
-            found = header.next_offset
-    return None
+    headers = (header for header, _ in log.iter_from(max(began, log.start_offset)))
+    found = end_before(headers, end, said)
+    return None if found is None else f"the record that it ends with, of {said} ms, is before offset {found} of the log"

@@ -9,6 +9,7 @@ from metadata_log.files.port import Files
 from metadata_log.format.epochs import EpochStart
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.storage.loaded_checkpoint import held_checkpoint
+from metadata_log.storage.record_times import end_before
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.prefix.prefix_parts import CheckpointFile, Stop
 from metadata_log.tools.read.log_reader import LogReader
@@ -70,24 +71,11 @@ def _time_in_header(files: Files, copy: Copy, origin: CheckpointFile) -> int:
 
 
 def _elsewhere(files: Files, copy: Copy, end: OffsetAndEpoch, said: int) -> int | None:
-    """Return the end of a batch of that epoch and time, if a later one of the epoch follows it before `end`, or None.
-
-    An epoch has one leader, whose batches have times that never fall. So the record of that time is not the last before
-    `end`, and a checkpoint that claims so has a wrong name.
-    """
+    """Return where the record of time `said` ends in this log, if records of its epoch follow it before `end`."""
     span = next((span for span in copy.spans if span.epoch == end.epoch), None)
     if span is None:
         return None
-    found = None
-    for batch in batches_from(files, copy, span.start_offset):
-        header = batch.header
-        if header.base_offset >= min(int(end.offset), span.end_offset):
-            break
-        if found is not None and header.max_timestamp > said:
-            return found
-        if header.max_timestamp == said:
-            found = int(header.next_offset)
-    return None
+    return end_before((batch.header for batch in batches_from(files, copy, span.start_offset)), end, said)
 
 
 def _with_confirmed(files: Files, copy: Copy, copies: Sequence[Copy]) -> Copy:
