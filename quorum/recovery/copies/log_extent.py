@@ -69,8 +69,7 @@ def read_with_reach(files: Files, place: Place, own: OwnEpochs) -> tuple[ValidPr
     Raises:
         OSError: a file cannot be read.
     """
-    source = NodeSource(path=Path(place.log_dir), node_id=place.node_id, metadata=Path(place.metadata))
-    replica = read_replica(source, depth=Depth.PREFIX, files=files, own=own)
+    replica = read_replica(_source_of(place), depth=Depth.PREFIX, files=files, own=own)
     if replica.prefix is None:
         raise ValueError(f"{place.label} was read without its valid prefix")
     return replica.prefix, _reach_of(files, place, replica.facts)
@@ -82,9 +81,12 @@ def suspects_of(files: Files, place: Place) -> frozenset[str]:
     Raises:
         OSError: the directory cannot be listed.
     """
-    source = NodeSource(path=Path(place.log_dir), node_id=place.node_id, metadata=Path(place.metadata))
-    report = Verification(files, place.metadata, source, depth=Depth.BYTES, probes=frozenset()).run()
+    report = Verification(files, place.metadata, _source_of(place), depth=Depth.BYTES, probes=frozenset()).run()
     return frozenset(found.file for found in report.findings if found.file is not None)
+
+
+def _source_of(place: Place) -> NodeSource:
+    return NodeSource(path=Path(place.log_dir), node_id=place.node_id, metadata=Path(place.metadata))
 
 
 def _reach_of(files: Files, place: Place, report: LogFacts) -> Reach:
