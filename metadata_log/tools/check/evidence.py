@@ -128,13 +128,13 @@ class Evidence:
 
     @cached_property
     def _of_one_cluster(self) -> OfOneCluster:
-        paths = {node.path for node in self.other_clusters}
-        return of_one_cluster([log for log in self.read if log.source.path not in paths])
+        paths = {node.path for node in self._ours}
+        return of_one_cluster([log for log in self.read if log.source.path in paths])
 
-    @property
-    def _ours(self) -> list[NodeSource]:
-        paths = {node.path for node in self.other_clusters}
-        return [node for node in self.plan.nodes if node.path not in paths]
+    @cached_property
+    def _ours(self) -> tuple[NodeSource, ...]:
+        others = {node.path for node in self.other_clusters}
+        return tuple(node for node in self.plan.nodes if node.path not in others)
 
     @cached_property
     def _own(self) -> tuple[list[Replica], list[Finding]]:
