@@ -22,7 +22,7 @@ from metadata_log.tools.read.history import (
 from metadata_log.tools.read.readable import readable_sources, why_unread
 from metadata_log.tools.read.sources import SourceError, require_one_cluster
 from metadata_log.tools.timeline import Event, Timeline, merged, timeline_of, why_not_one, with_first_state
-from metadata_log.tools.verify.lost_end import LostEnd, lost_end, of_one_log
+from metadata_log.tools.verify.lost_end import LostEnd, lost_end_of, of_one_log
 from metadata_log.tools.verify.sound_history import open_sound_history, sound_file_history
 
 
@@ -71,7 +71,7 @@ def timeline_of_paths(
     for opened, place in places:
         try:
             history = opened(place)
-            end = _end_of(history)
+            end = lost_end_of(history)
             for sentence in _sentences(history, end):
                 lost.append(sentence)
                 on_lost_end(sentence)
@@ -94,12 +94,7 @@ def timeline_of_paths(
 
 def lost_ends_of(history: LogHistory) -> Iterator[str]:
     """Yield a sentence for each proof that a log ends before its former end. A single checkpoint has no such proof."""
-    yield from _sentences(history, _end_of(history))
-
-
-def _end_of(history: LogHistory) -> LostEnd:
-    is_log = history.path.is_dir() or history.segments
-    return lost_end(history.path) if is_log else LostEnd(findings=(), proved_end=0)
+    yield from _sentences(history, lost_end_of(history))
 
 
 def _sentences(history: LogHistory, end: LostEnd) -> Iterator[str]:

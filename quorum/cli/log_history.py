@@ -31,11 +31,9 @@ def only_history(path: Path) -> LogHistory:
 
 def what_is_lost(history: LogHistory) -> LostEnd:
     """Return the proven loss of a log's end. A single checkpoint has none."""
-    from metadata_log.tools.verify.lost_end import LostEnd, lost_end  # noqa: PLC0415  (not needed for help)
+    from metadata_log.tools.verify.lost_end import lost_end_of  # noqa: PLC0415  (not needed for help)
 
-    if not history.path.is_dir() and not history.segments:
-        return LostEnd(findings=(), proved_end=0)
-    return lost_end(history.path)
+    return lost_end_of(history)
 
 
 def say_what_is_left_out(history: LogHistory) -> None:

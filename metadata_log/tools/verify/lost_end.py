@@ -67,6 +67,25 @@ def lost_end(path: Path, files: Files | None = None) -> LostEnd:
     return LostEnd(findings=found, proved_end=report.proved_end, gaps=report.gaps, misnamed=report.misnamed)
 
 
+class SoundHistory(LogHistory, frozen=True, kw_only=True):
+    """The history of a log that was verified as it was opened; `lost`: what that pass found of its end."""
+
+    lost: LostEnd
+
+
+def lost_end_of(history: LogHistory) -> LostEnd:
+    """Return the lost end of a history's log, without another pass if opening it took one. A checkpoint has none.
+
+    Raises:
+        OSError: see `lost_end`.
+    """
+    if isinstance(history, SoundHistory):
+        return history.lost
+    if not history.path.is_dir() and not history.segments:
+        return LostEnd(findings=(), proved_end=0)
+    return lost_end(history.path)
+
+
 def hidden_end(history: LogHistory, end: int, limit: int | None = None, lost: LostEnd | None = None) -> str | None:
     """Return a sentence on the gap that hides a log's states behind offset `end`, up to `limit`; None if none does.
 
@@ -77,7 +96,7 @@ def hidden_end(history: LogHistory, end: int, limit: int | None = None, lost: Lo
     """
     if not history.path.is_dir() and not history.segments:
         return None
-    known = lost or lost_end(history.path)
+    known = lost or lost_end_of(history)
     checkpoints = (int(each.offset) for each, _ in history.checkpoints)
     return hidden_state(known.gaps, end, known.proved_end if limit is None else limit, checkpoints)
 

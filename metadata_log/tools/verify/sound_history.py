@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
-
 from metadata_log.storage.segment import segment_bases
 from metadata_log.tools.read.history import HistoryError, LogHistory, file_history, open_history
 from metadata_log.tools.verify.depth import Depth
-from metadata_log.tools.verify.lost_end import lost_end
+from metadata_log.tools.verify.lost_end import SoundHistory, lost_end
 from metadata_log.tools.verify.verify_log import verify_file
 
 
@@ -24,11 +22,14 @@ def open_sound_history(metadata: Path) -> LogHistory:
         OSError: the directory cannot be listed.
     """
     history = open_history(metadata)
-    misnamed = lost_end(metadata).misnamed if history.checkpoints else {}
-    if not misnamed:
+    if not history.checkpoints:
         return history
-    kept = tuple(found for found in history.checkpoints if found[1].name not in misnamed)
-    return msgspec.structs.replace(history, checkpoints=kept, misnamed=misnamed)
+    lost = lost_end(metadata)
+    kept = tuple(found for found in history.checkpoints if found[1].name not in lost.misnamed)
+    return SoundHistory(
+        path=history.path, segments=history.segments, checkpoints=kept, files=history.files,
+        misnamed=lost.misnamed, lost=lost,
+    )  # fmt: skip
 
 
 def sound_file_history(path: Path) -> LogHistory:
