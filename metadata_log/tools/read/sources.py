@@ -119,8 +119,9 @@ def find_sources(paths: Iterable[Path], *, past_unreadable: bool = False, with_b
 
     Disks of one node that are named one by one are joined.
 
-    If anything can be read: with `past_unreadable`, nodes that cannot be read are in `unread`. With `with_bare`, an
-    empty directory is a node without files if it was named, or has a node's name among its peers.
+    Two options apply if at least one source can be read. With `past_unreadable`, a node that cannot be read is in
+    `unread`. With `with_bare`, an empty directory that was named, or has a node's name among its peers, is a node
+    without files.
 
     Raises:
         SourceError: a path does not exist, or holds no source.

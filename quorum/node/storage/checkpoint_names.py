@@ -17,8 +17,8 @@ from metadata_log.storage.loaded_checkpoint import HeldCheckpoint
 from metadata_log.storage.record_times import end_before
 
 _WHAT_NOW = (
-    "so that its name is wrong, and the node would go on from another state than the log's. 'kraft check' on this "
-    "directory says what its name was, or that it may be taken away"
+    "so the checkpoint's name is wrong. From it, the node would load a state that is not the log's. 'kraft check' on "
+    "this directory says what the name was, or that the file may be removed"
 )
 
 

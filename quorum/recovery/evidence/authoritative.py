@@ -249,9 +249,9 @@ def _outrun(copies: Sequence[Copy], copy: Copy, by_voter: Sequence[Sequence[Copy
     if len(holding) >= majority_of(len(by_voter)):
         return None
     return (
-        f"led epoch {copy.end.epoch}, and its log ends at offset {copy.end.offset} of it, but that of "
-        f"{furthest.label} at {furthest.end.offset}: a leader has each record first, so it has lost its end, or was "
-        "copied earlier"
+        f"led epoch {copy.end.epoch}, but its log ends at offset {copy.end.offset}, and the log of {furthest.label} "
+        f"has records of that epoch up to {furthest.end.offset}: a leader has each record first, so this log has lost "
+        "its end, or was copied earlier"
     )
 
 

@@ -13,8 +13,8 @@ from tests.unit.recovery.evidence.test_who_is_authoritative import lagging, said
 
 PATHS = ["/n1", "/n2", "/n3"]
 OUTRUN = (
-    "node 3 (/n3) led epoch 9, and its log ends at offset 315 of it, but that of node 1 (/n1) at 326: a leader has "
-    "each record first, so it has lost its end, or was copied earlier"
+    "node 3 (/n3) led epoch 9, but its log ends at offset 315, and the log of node 1 (/n1) has records of that epoch "
+    "up to 326: a leader has each record first, so this log has lost its end, or was copied earlier"
 )
 
 
