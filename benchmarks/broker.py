@@ -1,6 +1,6 @@
-"""A broker that is none: it registers and sends heartbeats, so that the controller has where to place topics.
+"""A stub broker: it registers and sends heartbeats, so that the controller can place topics.
 
-Decides: nothing but that. It follows the active controller by asking all of them.
+It finds the active controller by asking all of them.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class FakeBroker:
                     break
 
     def _once(self, stub: controller_pb2_grpc.ControllerStub) -> tuple[bool, object]:
-        """Whether this controller has it registered and unfenced, and what it said."""
+        """Return True if this controller has the stub registered and unfenced, and its response."""
         try:
             if self._epoch < 0:
                 registered = stub.RegisterBroker(self._registration(), timeout=_CALL_TIMEOUT_S)

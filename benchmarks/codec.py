@@ -1,10 +1,10 @@
-"""What reading and writing a metadata record costs, by record type, and over a whole made log, in microseconds.
+"""The microseconds to read and write a metadata record, by record type, and over a whole generated log.
 
     python -m benchmarks.codec [--records N] [--seconds S]
 
-Two tables: the codec alone, and a log of small batches with framing and checksum, which is what replay and a leader's
-append pay before anything is done with the records. The best of several runs is shown: the others had company. How fast
-the processor is tells a yardstick of the standard library: a UUID made of 16 bytes.
+There are two tables: the codec alone, and a log of small batches with framing and checksum. Replay and a leader's
+append pay the latter before they use the records. The best of several runs is shown: other processes slowed the rest.
+A call of the standard library shows the processor's speed: a UUID made of 16 bytes.
 """
 
 from __future__ import annotations

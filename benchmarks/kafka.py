@@ -1,8 +1,8 @@
-"""Three of Apache Kafka's own controllers, from the published jars, with the heap and collector of its own scripts.
+"""Three of Apache Kafka's own controllers, from the published jars, with the heap and collector of Kafka's scripts.
 
 Decides: how they are started and asked, and that a broker is registered which holds nothing. Must not know: what is
-measured. Kafka's default of 25 ms for `controller.quorum.append.linger.ms` bounds what one client can do, so it stands
-beside linger 0. A controller is warm after 45 s of load; cold it is 3 to 8 times slower.
+measured. Kafka's default of 25 ms for `controller.quorum.append.linger.ms` bounds the rate of one client, so a second
+side has linger 0. A controller is warm after 45 s of load; cold it is 3 to 8 times slower.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class KafkaSide:
         self._ask(f"{self._jmx(member)} {wanted}")
 
     def syncs(self, member: str) -> int | None:
-        """See `Side`: Kafka tells no such count."""
+        """See `Side`: Kafka has no such count."""
         return None
 
     @property

@@ -1,4 +1,4 @@
-"""Three controllers of ours, with their defaults, and the broker that lets topics be created.
+"""Three of our controllers with their defaults, and the stub broker on which topics can be created.
 
 Decides: how they are started and asked, by gRPC or in Kafka's protocol. Must not know: what is measured.
 """
@@ -136,7 +136,7 @@ class KraftSide:
             node.check_running()
 
     def _is_active(self, member: str) -> bool:
-        """By asking it for something that only the active controller answers."""
+        """Return True if the member answers a request that only the active controller answers."""
         if not self._node(member).is_running:
             return False
         with grpc.insecure_channel(self._node(member).grpc_address) as channel:
@@ -148,7 +148,7 @@ class KraftSide:
             return not answer.outcome.error_code
 
     def _image_end(self, member: str, at_least: int) -> int:
-        """Where its image ends, once that is at least so far; -1 when it does not answer."""
+        """Return the offset of the member's image once it is at least `at_least`, or -1 if it does not answer."""
         with grpc.insecure_channel(self._node(member).grpc_address) as channel:
             asked = controller_pb2.DescribeTopicsRequest(names=["none"], at_least_offset=at_least)
             try:

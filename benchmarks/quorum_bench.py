@@ -1,10 +1,10 @@
-"""Three controllers of ours beside etcd, ZooKeeper and Apache Kafka's own controllers, in one run.
+"""Three of our controllers beside etcd, ZooKeeper and Apache Kafka's own controllers, in one run.
 
     python -m benchmarks.quorum_bench [--quick] [--only ROWS] [--sides SIDES] [--rounds N] [--json FILE]
 
-All sides run on this machine and on the file system of this checkout (below build/, never tmpfs), are driven by one
-client program in Go, and take turns within each round: one side at a time. etcd and ZooKeeper write values of 128
-bytes; we and Kafka create topics of one partition, which are two records each. Compare figures within one run only.
+All sides run on this machine and on the file system of this checkout (below build/, never tmpfs). One client program in
+Go drives them. They take turns within each round: one side at a time. etcd and ZooKeeper write values of 128 bytes. Our
+controllers and Kafka create topics of one partition, which are two records each. Compare figures within one run only.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _sides(names: Sequence[str], loadgen: Path) -> tuple[dict[str, Side], dict[str, str]]:
-    """Those that are here, and why others are not."""
+    """Return the sides that can run here, and the reasons for the others."""
     here: dict[str, Side] = {}
     missing: dict[str, str] = {}
     for name in names:

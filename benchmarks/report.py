@@ -61,7 +61,7 @@ def file_system(path: Path) -> str:
 
 
 def percentile(values: Sequence[float], part: float) -> float:
-    """By nearest rank."""
+    """Return a percentile by nearest rank."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
 

@@ -1,6 +1,6 @@
-"""What the benchmark asks of either side: three servers as processes, and how to ask them about themselves.
+"""The interface of a side of the benchmark: three servers as processes, and requests for their state.
 
-Decides: nothing of either side. Must not know: what is measured.
+Must not know: what is measured.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _END_S: Final = 60.0
 
 
 class Side(Protocol):
-    """Three servers of one make, on this machine, each with a directory of its own on the same file system."""
+    """Three servers of one make, on this machine, each with its directory on the same file system."""
 
     kind: str
     """As the load generator calls it."""
@@ -51,10 +51,10 @@ class Side(Protocol):
         """`host:port` that clients connect to."""
 
     def pid(self, member: str) -> int:
-        """Of its process."""
+        """Return the id of its process."""
 
     def directory(self, member: str) -> Path:
-        """Where its log and its checkpoints lie."""
+        """Return the directory of its log and its checkpoints."""
 
     def signal(self, member: str, number: signal.Signals) -> int:
         """Send it a signal, and wait for its end where that ends it; the time just before, in ns since 1970."""
@@ -66,7 +66,7 @@ class Side(Protocol):
         """Wait until it has applied all that is committed now."""
 
     def syncs(self, member: str) -> int | None:
-        """How many durable writes (fsync or fdatasync) it has made since it started; None where it does not tell."""
+        """Return its durable writes (fsync or fdatasync) since its start, or None if it does not report them."""
 
 
 class MissingError(RuntimeError):

@@ -2,9 +2,9 @@
 
     python -m benchmarks.toolkit_bench [--records N] [--rounds N] [--json FILE]
 
-Processes are timed end to end, start of Python or Java included, with the output read by `cat`; Kafka's are started by
-`java` itself, without the shell scripts around it, with the 256 MiB of heap that those give (2 GiB for its shell, which
-needs them). Python's are started once before, so that its modules are compiled, as an installed package's are. The
+Processes are timed end to end, start of Python or Java included, with the output read by `cat`. Kafka's are started by
+`java` itself, without the shell scripts around it. They have the scripts' heap of 256 MiB; its shell needs 2 GiB.
+Python's are started once before, so that its modules are compiled, as an installed package's are. The
 sides take turns within each round; figures are medians, to be compared within one run only. `cpu` is the processor time
 of all a process's threads. Speeds of verification and replay are processor time of one core, in this process.
 """
@@ -81,7 +81,7 @@ def _row(measure: str, ours: str, kafka: str = "-", ratio: str = "-") -> Row:
 
 
 def peak_mib(words: list[str]) -> float:
-    """The most memory that a process of ours and its children take, each by itself."""
+    """Return the peak memory of a command in MiB: that of its largest process."""
     code = (
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True); "
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
@@ -123,7 +123,7 @@ def memory(work: Path, records: int) -> Iterator[Row]:
 
 
 def exports(work: Path, records: int) -> Iterator[Row]:
-    """An export with decoded tables, once for each form: it writes files, which the disk's mood would time anew."""
+    """Yield rows of an export with decoded tables, run once for each form: its time is mostly the disk's."""
     log = _made(work, f"topic_log-{records}", partial(topic_log, records=records))
     node = work / f"node-{records}"
     (node / METADATA_DIRECTORY).mkdir(parents=True)

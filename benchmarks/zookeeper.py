@@ -131,11 +131,11 @@ class ZooKeeperSide:
         return None if count is None else int(float(count))
 
     def _nodes(self, member: str) -> int:
-        """How many it holds, where it serves; a server that does not tells no number."""
+        """Return the number of nodes that the member holds, or -1 if it does not serve."""
         return int(self._told(member).get("zk_znode_count", -1))
 
     def _told(self, member: str) -> dict[str, str]:
-        """What `mntr` answers."""
+        """Return the response to `mntr` by name; empty if the member does not answer."""
         try:
             with socket.create_connection((LOOPBACK, self._ports[member]), timeout=2.0) as connection:
                 connection.sendall(b"mntr")

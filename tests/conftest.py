@@ -1,4 +1,4 @@
-"""What suites in several folders share."""
+"""Fixtures and hooks that suites in several folders share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.warm_nodes import end_starter
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """How the tests are shared out among workers."""
+    """Return the scheduler that divides the tests among workers."""
     from tests.support.sharing import Sharing  # noqa: PLC0415  (for those alone who have several)
 
     return Sharing(config, log)
@@ -55,8 +55,8 @@ def pytest_collection_finish() -> None:
 def pytest_sessionfinish() -> None:
     """Collect all garbage before a worker says that it has ended, and leave what lives alone from then on.
 
-    pytest collects once more after that. A worker that is not gone five seconds later is sent SIGINT by execnet, which
-    then ended in a callback of the collection's: a KeyboardInterrupt that no test was to blame for.
+    pytest collects again after that. If a worker still runs five seconds later, execnet sends it a SIGINT. It then
+    interrupted a callback of the collection: a KeyboardInterrupt for which no test was to blame.
     """
     gc.collect()
     gc.freeze()
@@ -75,14 +75,14 @@ def clusters(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def _processes_that_can_be_interrupted() -> None:
-    """Whoever runs the tests behind `&` has SIGINT ignored, and all that they start would ignore Ctrl-C, too."""
+    """A shell that runs the tests behind `&` ignores SIGINT, and their processes would ignore Ctrl-C, too."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _ports_of_its_own() -> None:
-    """Of several workers, each has a share of the ports, for clusters that are copied and started on their old ones."""
+    """Give each worker a share of the ports, for copied clusters that start on their old ports."""
     worker, count = os.environ.get("PYTEST_XDIST_WORKER", "gw0"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     cluster.PORTS = cluster.PORTS[int(worker.removeprefix("gw")) :: count]
 

@@ -1,6 +1,6 @@
 """The rows of the comparison, a module each: NAME, TITLE, RUNS (of a full plan), and `measure`.
 
-`measure(side, loadgen, plan)` starts the side, gives the figures of one or more runs, and stops it; it gives none where
+`measure(side, loadgen, plan)` starts the side, yields the figures of one or more runs, and stops it. It yields none if
 the side has nothing to measure.
 """
 

@@ -1,8 +1,8 @@
-"""A stock Kafka broker starts: from its process's first moment until it serves, on an empty directory and once more.
+"""The time from the start of a stock Kafka broker's process until it serves: on an empty directory, and again.
 
 It is stopped cleanly in between. Its own part (a JVM with its classes mapped, its log directories) is the same on every
-side, and so is what it has to load: next to nothing, so that no side is made warm by writing. Kafka's controllers keep
-it out until the session of the process before has ended, however that stopped.
+side. So is the metadata that it loads: next to nothing, so that no writes warm a side. Kafka's controllers reject the
+broker until the session of its last process has ended, however that stopped.
 """
 
 from __future__ import annotations

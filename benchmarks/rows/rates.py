@@ -55,7 +55,7 @@ def measure(side: Side, loadgen: Path, plan: Plan) -> Iterator[Figures]:
 
 
 def stage_figures(side: Side, loadgen: Path, stage: Stage, plan: Plan, *words: str) -> Figures:
-    """Of one load, each name with the stage's before it; `words`: more for the load generator."""
+    """Return the figures of one load, with the stage's name before each. `words`: options for the load generator."""
     leader = side.leader()
     followers = [member for member in side.members if member != leader]
     syncs, cpu = side.syncs(leader), {member: cpu_seconds(side.pid(member)) for member in side.members}

@@ -36,7 +36,7 @@ def read_clean_shutdown(files: Files, log_dir: str) -> int | None:
 def registered_end(files: Files, log_dirs: Iterable[str]) -> int:
     """Return the offset before which the log was committed, as shown by these directories' clean stops, or 0.
 
-    A controller responds to a registration after committing it, and the broker epoch is the record's offset.
+    A controller responds to a registration after committing it. The broker epoch is never above the record's offset.
     """
     epochs = (read_clean_shutdown(files, path) for path in log_dirs)
     return max((epoch + 1 for epoch in epochs if epoch is not None), default=0)

@@ -60,7 +60,9 @@ class BrokerRegistration(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Listeners and features are sorted by name, directories as in Kafka: their order in a record has no meaning.
 
     Attributes:
-        epoch: the broker epoch, which is the offset of its RegisterBrokerRecord.
+        epoch: the broker epoch, as its RegisterBrokerRecord states it. It is the offset of that record, or in Kafka's
+            logs of the record's batch. A process that registers again keeps its epoch, under a later record,
+            whose offset no image has.
         cordoned_directories: None if the broker has not reported them (before 4.3, and until it has caught up).
     """
 

@@ -45,7 +45,10 @@ class RegisterBroker(Request["RegisterBrokerResponse"], frozen=True, kw_only=Tru
 
 
 class RegisterBrokerResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """`broker_epoch`: offset of the first RegisterBrokerRecord of this incarnation; -1 on error."""
+    """`broker_epoch`: the offset of this process's first RegisterBrokerRecord; -1 on error.
+
+    Kafka's controllers return the offset of that record's batch, which may be lower.
+    """
 
     error: Error = Error.NONE
     broker_epoch: int = -1

@@ -1,4 +1,4 @@
-"""What holds everywhere: who imports whom, what is packaged, how long things get, what is generated."""
+"""The rules of the whole tree: imports, packaging, sizes, generated files."""
 
 from __future__ import annotations
 

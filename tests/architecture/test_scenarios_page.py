@@ -31,12 +31,12 @@ def _sections() -> dict[str, list[tuple[str, str]]]:
 
 
 def _named(cell: str) -> list[str]:
-    """The tests of ours in one cell: `module` or `module::function[case]`."""
+    """Return the tests that one cell names: `module` or `module::function[case]`."""
     return [name for name in re.findall(r"`([^`]+)`", cell) if name.startswith("test_")]
 
 
 def _collected(named: frozenset[str]) -> Collected:
-    """What a run of all tests, but for the campaigns, would run of the modules that are named."""
+    """Return the tests of the named modules that a run without the campaigns collects."""
     modules = {ours.partition("::")[0] for ours in named}
     files = [str(file) for file in sorted((ROOT / "tests").rglob("test_*.py")) if file.stem in modules]
     options = ["-q", "--collect-only", "-p", "tests.support.collected", "-m", "not campaign"]

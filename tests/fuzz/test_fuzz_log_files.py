@@ -1,7 +1,7 @@
-"""Damaged logs through everything that reads one: no crash, no hang, no memory without bound, no flipped bit unsaid.
+"""Every reader of a log meets damage without a crash, a hang or unbounded memory, and reports each flipped bit.
 
-`FUZZ_SEED=n` repeats a run of 40,000 inputs; `LONG=1` makes it a million. An input that failed once is kept in
-`corpus/` and tried in every run of the unit tests; whoever mends a failure saves its bytes there.
+`FUZZ_SEED=n` repeats a run of 40,000 inputs; `LONG=1` makes it a million. `corpus/` keeps the inputs that failed once;
+every run of the unit tests tries them. With the fix of a failure comes its input.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def test_some_damage_of_every_seed(directory: Path) -> None:
 
 
 def test_no_flipped_bit_of_a_batch_goes_unreported(directory: Path) -> None:
-    """Of any byte: what the checksum leaves out (offset, length, epoch) is found by its neighbours."""
+    """The neighbours of a batch reveal a bit in the fields outside the checksum: offset, length, epoch."""
     value = encode_record(TopicRecord(name="orders", topic_id=TopicId(bytes(range(16)))), 0)
     batches = [
         build_batch(base_offset=Offset(2 * at), epoch=Epoch(3), timestamp_ms=1000, values=[value, NO_OP])

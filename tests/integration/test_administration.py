@@ -1,4 +1,4 @@
-"""What `quorum.client.Admin` administers, by three real controllers over gRPC."""
+"""`quorum.client.Admin` against three real controllers over gRPC."""
 
 from __future__ import annotations
 

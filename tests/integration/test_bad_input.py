@@ -90,7 +90,7 @@ def _fetch(cluster_id: str, topic_id: bytes = METADATA_TOPIC_ID) -> quorum_pb2.F
 
 
 def _epoch(node: Node) -> int:
-    """0 before the node has stood for election at all: it answers requests from its start on."""
+    """Return the node's epoch; 0 before its first election. It responds to requests from its start on."""
     history = read_history(node.metadata_dir)
     return history.quorum_state.leader_epoch if (node.metadata_dir / QUORUM_STATE_FILE).exists() else 0
 
@@ -182,12 +182,12 @@ def test_a_voter_of_another_cluster_is_told_so_and_changes_nothing(tmp_path: Pat
 
 
 def _refusals(node: Node) -> list[str]:
-    """What it has written of them, a line each."""
+    """Return the lines of the node's log that report refusals."""
     return [line for line in node.log_file.read_text().splitlines() if " refusal " in line]
 
 
 def test_an_agent_of_another_cluster_is_told_so_once(tmp_path: Path) -> None:
-    """It asks many times a second, for ever; neither side fills its log with that."""
+    """The agent asks many times a second, without end; neither side fills its log with that."""
     with Cluster(tmp_path / "two", controllers=(1,), agents=(11,)) as cluster:
         cluster.format()
         controller, stranger = cluster.controllers[1], cluster.agents[11]
@@ -278,7 +278,7 @@ def test_an_address_that_is_taken(role: str, listener: str, tmp_path: Path) -> N
     ],
 )
 def test_an_address_of_another_host(listener: str, node: Node) -> None:
-    """Of the block that documentation has for itself."""
+    """The address is of the block that is reserved for documentation."""
     here, elsewhere = f"{listener}://127.0.0.1", f"{listener}://192.0.2.7"
     text = node.config_file.read_text()
     node.config_file.write_text(text.replace(here, elsewhere))

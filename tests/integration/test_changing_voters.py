@@ -101,7 +101,7 @@ def _refuse_to_lose_the_majority(controllers: Controllers, voters: list[int]) ->
 
 
 def _let_the_leader_refuse(controllers: Controllers, alive: int) -> None:
-    """As one whose plan is older than the change before it."""
+    """Ask as a client does whose plan is older than the previous change."""
     voter = next(voter for voter in controllers.wait_for_status()["current_voters"] if voter["node_id"] == alive)
     key = ReplicaKey(node_id=NodeId(alive), directory_id=parse_directory_id(voter["directory_id"]))
 
@@ -167,7 +167,7 @@ def _three_static_voters(controllers: Controllers, listener: str, version: str) 
 def test_static_voters_named_by_their_controller_ports_are_asked_through_any_of_them(
     tmp_path: Path, version: str
 ) -> None:
-    """Kafka's own form, which tells nobody where gRPC is spoken: voters tell it when they register, if they do."""
+    """Kafka's own form names no gRPC listener. Voters report theirs when they register, if the version has that."""
     with Controllers(tmp_path, 3) as controllers:
         leader = _three_static_voters(controllers, "CONTROLLER", version)
         for asked in (1, 2, 3):

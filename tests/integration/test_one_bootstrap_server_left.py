@@ -1,5 +1,7 @@
-"""Two of three bootstrap servers are dead, and the one that is left does not lead: clients and observers find the
-leader all the same, and the next one too. Real processes: five controllers, two agents."""
+"""Two of three bootstrap servers are dead, and the third does not lead: clients and observers still find the leader.
+
+They find the next leader, too. Real processes: five controllers, two agents.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every request that the controllers of a real Kafka cluster were sent in a recorded hour, sent to one of ours.
+"""One of our controllers gets every request that a real Kafka cluster's controllers received in a recorded hour.
 
-What brokers, tools and other controllers of Kafka 4.3 put into their frames is parsed here, and every answer by kio, to
-the last byte. Most answers are refusals (the recorded epochs are another cluster's); none may be an error of ours.
+It must parse the frames of Kafka 4.3's brokers, tools and controllers. kio must parse every response to the last byte.
+Most responses are rejections, because the recorded epochs are another cluster's. None may be an internal error.
 """
 
 from __future__ import annotations

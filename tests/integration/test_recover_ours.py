@@ -50,7 +50,7 @@ def destroy(*nodes: Node) -> None:
 
 
 def goes_on(cluster: Cluster, node: Node, before: object) -> None:
-    """The repaired controller leads alone, tells the topics, takes new ones, and the agent follows it."""
+    """Check that the repaired controller leads alone, lists the topics and creates new ones, and the agent follows."""
     assert run(["recover", "verify", str(node.log_dir)]) == 0
     start(node)
     assert listed(cluster) == before

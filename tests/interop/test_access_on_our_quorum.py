@@ -1,5 +1,7 @@
-"""Configs, ACLs, quotas, SCRAM users and delegation tokens: Kafka's tools, a stock broker that knows who its clients
-are, and three controllers of ours that judge them."""
+"""Configs, ACLs, quotas, SCRAM users and delegation tokens with Kafka's tools and a stock broker.
+
+The broker authenticates its clients, and three of our controllers authorize their requests.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ class Secured(KafkaOnOurs):
         self.start_brokers(BROKER)
 
     def login(self, name: str, password: str, *, is_token: bool = False) -> Path:
-        """What a tool is given to be that user."""
+        """Write the tool's properties to log in as that user; return their path."""
         token = ' tokenauth="true"' if is_token else ""
         path = self.root / f"{re.sub('[^a-z]', '', name.lower())}.properties"
         path.write_text(

@@ -1,7 +1,7 @@
 """The same seeded admin requests, good and bad, to our controllers and to Kafka's, each with three stock brokers.
 
-Error codes and results must be the same, call by call, and so must the images at the end. What may differ, and why, is
-told in `tests/support/differential`.
+Error codes and results must be the same, call by call, and so must the images at the end. `tests/support/differential`
+lists the permitted differences with their reasons.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ TOPICS = 12
 
 
 def _log_starts(node: Node) -> list[int]:
-    """Where each segment of a controller begins, the first first."""
+    """Return the base offsets of a controller's segments, sorted."""
     return sorted(int(log.stem) for log in node.metadata_dir.glob("*.log"))
 
 

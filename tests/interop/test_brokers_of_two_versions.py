@@ -1,7 +1,7 @@
-"""Stock brokers of two releases of Kafka together on three controllers of ours, at the level of the older release.
+"""Stock brokers of two releases of Kafka share three of our controllers, at the level of the older release.
 
-Topics are made, written and read through either, by the tools of either; a broker and our leader are killed. Then the
-cluster is raised to the newer release, where the older broker has no place: it is refused as by Kafka's controllers.
+The tools of both releases create, write and read topics through both; the test kills a broker and our leader. Then the
+cluster is upgraded to the newer release. The controllers reject the older broker, as Kafka's controllers do.
 """
 
 from __future__ import annotations

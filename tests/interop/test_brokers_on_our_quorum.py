@@ -1,4 +1,4 @@
-"""Stock Kafka brokers on three controllers of ours: they boot, are unfenced, and outlive our leader."""
+"""Stock Kafka brokers on three of our controllers: they boot, are unfenced, and outlive our leader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kafka's own tools raise and lower features and unregister a broker, with three controllers of ours."""
+"""Kafka's own tools upgrade and downgrade features and unregister a broker, with three of our controllers."""
 
 from __future__ import annotations
 

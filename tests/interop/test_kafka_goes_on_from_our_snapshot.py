@@ -1,5 +1,8 @@
-"""A directory of ours whose log begins with a checkpoint: Kafka's tools read it as we do, a real Kafka controller leads
-from it, takes a snapshot of its own, and ours goes on behind that."""
+"""Kafka continues a directory of our controller whose log begins with a checkpoint.
+
+Kafka's tools read it as our own do. A real Kafka controller leads from it and takes a snapshot. Our controller then
+continues from that snapshot.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A stock JBOD broker of Kafka loses one of its disks while it runs, with three controllers of ours behind it.
+"""A stock JBOD broker of Kafka loses one of its disks while it runs, with three of our controllers.
 
-The disk fails as Kafka's own tests make it fail: a file stands where the log directory was, so that the next checkpoint
-cannot be written. What the broker tells moves its leaders; it comes back with the disk, and with an empty one.
+The disk fails as in Kafka's own tests: a file replaces the log directory, and the next checkpoint fails. The broker
+reports the failure, and the controllers move its leaders. It returns with the disk, and with an empty one.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _lose(cluster: Either, to: Path) -> list[int]:
 
 
 def _bring_back(cluster: Either) -> None:
-    """The broker starts anew, is in sync everywhere, and leads again."""
+    """Start the broker again; wait until it is in sync everywhere, and leads."""
     cluster.start_brokers(LOSER)
     for index in range(PARTITIONS):
         await_partition(cluster.tools, cluster.kafka.nodes[OTHER], TOPIC, index, Isr="11,12")

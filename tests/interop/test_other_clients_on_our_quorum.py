@@ -1,9 +1,11 @@
-"""Clients of three other makers on stock Kafka brokers, with three controllers of ours behind them.
+"""Clients of three other makers on stock Kafka brokers, with three of our controllers.
 
-Each plays the same scenario: topics made, refused, described, deleted and made again; data written idempotently and in
-transactions, read in groups. kafka-python also describes and deletes by id. Then one of them writes and reads on while
-everything is restarted, node by node, and while our leader is killed every ten seconds and the brokers in turns, and a
-topic is deleted and made again under its name: nothing acknowledged is lost, and no read by any of its ids is stale.
+Each plays the same scenario. It creates, describes, deletes and recreates topics, and has some rejected. It writes data
+idempotently and in transactions, and reads it in groups. kafka-python also describes and deletes by id.
+
+Then one of them writes and reads during a rolling restart. It goes on while the test kills our leader every ten seconds
+and the brokers in turn. A topic is deleted and recreated under its name. No acknowledged data is lost, and no read by
+any of the topic's ids is stale.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def quorum(tmp_path_factory: pytest.TempPathFactory, kafka_tools: KafkaTools) ->
 
 
 def _own_id(quorum: MixedQuorum, node_id: int) -> TopicId | None:
-    """The metadata topic's own id in the image of one of ours; None where it has none."""
+    """Return the metadata topic's own id in the image of one of our controllers, or None if it has none."""
 
     async def ask() -> TopicId | None:
         async with Admin(quorum.ours[node_id].grpc_address) as admin:

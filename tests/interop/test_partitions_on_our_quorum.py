@@ -1,4 +1,4 @@
-"""Kafka's own tools move partitions of stock Kafka brokers, with three controllers of ours behind them."""
+"""Kafka's own tools move partitions of stock Kafka brokers, with three of our controllers."""
 
 from __future__ import annotations
 

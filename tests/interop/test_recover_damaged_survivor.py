@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.campaign, pytest.mark.timeout(600)]
 
 
 def test_a_torn_tail_and_a_corrupt_newest_checkpoint(lost: LostCluster, tmp_path: Path) -> None:
-    """An older checkpoint and the log say the same; what is torn was acknowledged to nobody."""
+    """An older checkpoint and the log have the same content. The torn records were never acknowledged."""
     with lost.copy(lost.divergent, tmp_path / "cluster") as cluster:
         # The one that led: a broker may have a record of its that the other had not fetched yet.
         sound = [node for node in cluster.controllers if node.node_id != lost.forked]
@@ -88,7 +88,7 @@ def checkpoints(node: KafkaNode) -> list[str]:
 
 
 def safe_end(node: KafkaNode) -> OffsetAndEpoch:
-    """Where the valid prefix of its log ends."""
+    """Return the end of the log's valid prefix."""
     files = OsFiles()
     return read_copy(files, find_place(files, str(node.log_dir))).end
 
@@ -108,11 +108,11 @@ def tear(node: KafkaNode) -> None:
 
 
 def leave_only_what_followed(node: KafkaNode, brokers: Sequence[KafkaNode]) -> None:
-    """A checkpoint, and the log from its end on: as a controller has them that began with fetching that checkpoint.
+    """Leave a checkpoint and the log from its end on, as in a controller that began with a fetched snapshot.
 
-    It begins behind every checkpoint of a broker, which could be lent to it otherwise, and ends where the last broker's
-    copy does, whose log is whole or begins with a checkpoint: so nothing but that copy is to be taken. Of the brokers'
-    checkpoints only those stay with which their logs begin: where the others end is chance.
+    The log begins behind every checkpoint of a broker, so that none can be lent to it. It ends where the last broker's
+    copy does. That copy's log is whole or begins with a checkpoint, so it is the only possible source. Of the brokers'
+    checkpoints only those stay with which their logs begin: the ends of the others depend on chance.
     """
     *_, last = brokers
     starts = {

@@ -26,7 +26,7 @@ def test_while_controllers_run_nothing_is_repaired_and_then_the_survivor_becomes
         leader = cluster.leader()
         survivor = next(node for node in cluster.controllers if node is not leader)
         gone = [node for node in cluster.controllers if node is not survivor]
-        # What is being written anew is renamed once it is whole: it may be gone before it is copied.
+        # A file that is being replaced is renamed once it is whole: it may be gone before the copy.
         shutil.copytree(survivor.log_dir, tmp_path / "copy", ignore=shutil.ignore_patterns("*.part", "*.tmp"))
         of_copy = ["recover", "standalone", "--dir", str(tmp_path / "copy"), "--missing", "rest", "--apply"]
         assert run(of_copy) == 1

@@ -1,4 +1,4 @@
-"""Kafka's own tools and stock Kafka brokers, with three controllers of ours behind them: topics and their data."""
+"""Topics and their data, with Kafka's own tools, stock Kafka brokers, and three of our controllers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Files and directories built once into a cache directory; concurrent workers wait, and never see half of one.
 
-Decides: who makes it, and that nobody sees half of it. Must not know: what it is.
+Decides: which worker builds one, and when the others may use it. Must not know: its content.
 """
 
 from __future__ import annotations

@@ -33,7 +33,8 @@ class RegisterBrokerRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A broker's registration, which replaces the one before it (KIP-631; `log_dirs` KIP-858; `cordoned_log_dirs`
     since 4.3).
 
-    `broker_epoch` is the offset of this very record. `cordoned_log_dirs` None: the broker has not said.
+    `broker_epoch` is the offset of the process's first record, or of that record's batch.
+    `cordoned_log_dirs` None: the broker has not said.
     """
 
     API_KEY: ClassVar[int] = 0

@@ -1,1 +1,10 @@
-"""The rules that metadata records must follow, in the order of the log."""
+"""The rules that metadata records must follow, in the order of the log.
+
+`records.py` is the entry: it replays each batch, and asks the others. By the kind of rule:
+
+- a single record, without those before it: `forms.py`; its version at the metadata.version: `levels.py`
+- a record after those before its batch: `values.py`, which `record_values.py` asks by the record's type
+- a record after those before it, also within its batch: `acls.py`, `directory_owners.py`, `topic_ids.py`
+- topics and partitions after a batch: `topics.py`; one partition of them: `partitions.py`
+- what only a checkpoint must keep to: `image_records.py`; what Kafka leaves in one: `orphaned_configs.py`
+"""

@@ -43,8 +43,8 @@ def interrupts() -> Iterator[None]:
     """Raise `Interrupted` in the main thread at the first such signal within the block.
 
     Later signals are ignored, also after the block: this process cleans up and ends. A signal that is ignored already
-    stays so: SIGHUP under nohup, SIGINT of a shell's background job. The interrupted code may fail with an error of its
-    own, such as a lock that was being awaited. That counts as the interrupt, too.
+    stays so: SIGHUP under nohup, SIGINT of a shell's background job. The interrupted code may fail with its own error,
+    for example if it awaited a lock. That counts as the interrupt, too.
     """
 
     def on_signal(number: int, _: FrameType | None) -> None:

@@ -1,8 +1,7 @@
 """The outgoing Fetch stream to one address: one request in flight, matched to its response by correlation id.
 
 Decides: when the stream is opened and closed, and which failure its end is for the request in flight. Must not know:
-the fetched data, or whether to retry. A reader and a writer task live as long as the stream; a request needs no task of
-its own.
+the fetched data, or whether to retry. A reader and a writer task live as long as the stream; a request needs no task.
 """
 
 from __future__ import annotations

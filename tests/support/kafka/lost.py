@@ -43,7 +43,8 @@ class LostCluster:
         before: the response of the running cluster to a request for the contents.
         survivor: a follower that was paused while the others committed `UNSEEN`. In `behind` its log ends before
             theirs, in the same epoch.
-        forked, never: the leader that in `divergent` was cut off with the topic `never`, as was FORKED_BROKER.
+        forked: the leader that was isolated in `divergent`, as was FORKED_BROKER.
+        never: the topic that only `forked` has there.
     """
 
     def __init__(self, root: Path, tools: KafkaTools) -> None:

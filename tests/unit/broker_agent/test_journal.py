@@ -129,7 +129,7 @@ def test_entries_prove_nothing_once_a_received_snapshot_has_taken_the_logs_place
 
 
 def test_entries_past_what_is_known_to_be_committed_prove_nothing_after_a_crash() -> None:
-    """What is committed is kept once a second: the log may be cut between that and its end."""
+    """The agent stores the committed offset once a second. Entries above the stored offset may be truncated."""
     files = _files()
     journal = _opened(files)
     journal.bind(TopicId(b"\x07" * 16))

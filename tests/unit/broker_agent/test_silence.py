@@ -1,4 +1,4 @@
-"""When a silence of the controllers is told: once, then at growing intervals, and its end."""
+"""The agent logs a silence of the controllers once, then at growing intervals, and logs its end."""
 
 from __future__ import annotations
 

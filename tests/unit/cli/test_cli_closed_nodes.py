@@ -1,5 +1,4 @@
-"""Among several nodes one that may not be read is told, and the others are shown: the exit status says that it is not
-all."""
+"""If one of several nodes cannot be read, commands name it, show the others, and exit with status 1."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ UNASKED = {
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Path]:
-    """Three nodes, and all that is imported on the way, which cannot be once we are nobody."""
+    """Yield three nodes. All imports happen here, because the unprivileged user cannot read the modules."""
     with open_root() as root:
         for node_id in (1, 2, 3):
             shutil.copytree(FIXTURES / "basic" / f"node-{node_id}", root / f"node-{node_id}")
@@ -52,7 +51,7 @@ def cluster() -> Iterator[Path]:
 
 @pytest.fixture(params=HIDDEN)
 def closed(request: pytest.FixtureRequest, cluster: Path) -> Iterator[Path]:
-    """What of node 2 may not be read."""
+    """Yield the path in node 2 that cannot be read."""
     path = cluster / "node-2" / request.param
     mode = path.stat().st_mode & 0o777
     path.chmod(0)

@@ -1,6 +1,6 @@
 """One table of exit statuses for the whole toolkit: 0 fine, 1 something is wrong in the data, 2 wrong use.
 
-The same table stands in docs/toolkit.md.
+docs/toolkit.md has the same table.
 """
 
 from __future__ import annotations

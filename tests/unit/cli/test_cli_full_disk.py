@@ -56,7 +56,7 @@ def test_nothing_half_written_stays(command: str, most: int, tmp_path: Path, cap
 
 
 def called(command: str, output: Path, most: int | None = None) -> subprocess.CompletedProcess[str]:
-    """In a process of its own, without Python's buffer: what was cut short must not be taken for whole."""
+    """Run the command in a child process without Python's buffer, so that a short write cannot pass for a whole one."""
     with output.open("wb") as file:
         return subprocess.run(
             [sys.executable, "-m", "quorum.cli.main", *command.replace("NODE", str(NODE)).split()],

@@ -1,6 +1,6 @@
-"""Each command of the toolkit where a new user may point it: nothing there, rubbish, a pipe, another version, no leave.
+"""Each command of the toolkit at a wrong path: nothing there, garbage, a pipe, another version, no permission.
 
-Wherever it is, it is said in a sentence that names the path; never a traceback, never a wait.
+The message is a sentence that names the path. There is never a traceback, never a wait.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def called(command: str, place: Path, target: Path) -> int:
 
 @pytest.fixture(params=["an empty directory", "no log", "nothing", "a text", "a pipe"])
 def no_place(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Where there is no metadata log at all."""
+    """Return a path at which there is no metadata log."""
     match request.param:
         case "an empty directory":
             (place := tmp_path / "empty").mkdir()
@@ -97,13 +97,13 @@ def test_where_the_log_is_not_what_we_know(
 
 @pytest.fixture
 def unreadable() -> Iterator[Path]:
-    """A node's directory whose log directory only its owner may open, tried as somebody else where that is possible."""
+    """Yield a node whose log directory only its owner may open; the test runs as another user if it can."""
     root = Path(tempfile.mkdtemp())
     root.chmod(0o755)
     place = shutil.copytree(NODE, root / "node-1")
     for beside in (2, 3):
         shutil.copytree(FIXTURES / f"basic/node-{beside}", root / f"node-{beside}")
-    for command in COMMANDS:  # what is imported on the way cannot be once we are nobody
+    for command in COMMANDS:  # imports come first: the unprivileged user cannot read the modules
         called(command, place, root / "first")
         shutil.rmtree(root / "first", ignore_errors=True)
         (root / "first").unlink(missing_ok=True)
@@ -143,7 +143,7 @@ def test_the_rest_is_judged_where_one_node_may_not_be_read(unreadable: Path, cap
 
 @pytest.mark.parametrize("hidden", [".", "data/__cluster_metadata-0", f"data/__cluster_metadata-0/{LOG}"])
 def test_what_may_not_be_read_is_not_called_empty(hidden: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """Nobody knows how far the log goes that could not be read: it lacks nothing for that, and the node is counted."""
+    """The end of an unreadable log is unknown, so no check says that the log lacks records. The node counts."""
     root = Path(tempfile.mkdtemp())
     root.chmod(0o755)
     for node_id in (1, 2, 3):
@@ -191,11 +191,11 @@ def test_one_file_that_may_not_be_read_is_a_finding(tmp_path: Path, capfd: pytes
 
 @pytest.fixture
 def closed_identity() -> Iterator[Path]:
-    """A node whose meta.properties only its owner may read, tried as somebody else where that is possible."""
+    """Yield a node whose meta.properties only its owner may read; the test runs as another user if it can."""
     root = Path(tempfile.mkdtemp())
     root.chmod(0o755)
     node = shutil.copytree(NODE, root / "node-1")
-    for command in ("check PLACE", "storage info PLACE"):  # what is imported on the way cannot be once we are nobody
+    for command in ("check PLACE", "storage info PLACE"):  # imports first: the unprivileged user cannot read modules
         called(command, node, root)
     (node / "data" / "meta.properties").chmod(0)
     user = os.geteuid()

@@ -1,4 +1,4 @@
-"""What the documents on the toolkit name exists: commands, options, kinds of findings."""
+"""Commands, options and kinds of findings that the documents on the toolkit name exist."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def upgraded(clusters: Path) -> Path:
 
 
 def _summary(out: str) -> dict[tuple[str, str, str], tuple[int, int]]:
-    """By type, version and reason: how many in the log, and in checkpoints."""
+    """Return the counts of records in the log and in checkpoints, by type, version and reason."""
     columns, *lines = out.split("\n\n", maxsplit=1)[0].splitlines()
     assert columns.split() == ["Type", "Version", "Records", "InCheckpoints", "FirstOffset", "Reason"]
     found = {}
@@ -81,7 +81,7 @@ def test_each_record_of_the_log_is_counted_once(
 def test_what_each_level_could_not_read(
     target: str, types: set[str], upgraded: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of brokers' registrations and features every level lacks something."""
+    """Every level lacks a part of the brokers' registrations and features."""
     assert run(["features", "check", str(upgraded / f"node-{NODE}"), "--target", target]) == 1
 
     found = _summary(capsys.readouterr().out)

@@ -1,4 +1,4 @@
-"""The rows of `kraft quorum describe`: as the leader tells them, and where it cannot be asked."""
+"""The rows of `kraft quorum describe`, with and without a response of the leader."""
 
 from __future__ import annotations
 

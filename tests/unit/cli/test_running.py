@@ -1,4 +1,4 @@
-"""What a node's process settles before it loads gRPC."""
+"""The settings that a node's process makes before it loads gRPC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands on top of the log's history, as a user meets them: real clusters, and what is none."""
+"""The commands that read a log's history, as a user runs them: on real clusters, and on paths without a cluster."""
 
 from __future__ import annotations
 

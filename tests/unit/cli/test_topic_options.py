@@ -1,4 +1,4 @@
-"""How assignments, configs and patterns of topics are written."""
+"""The syntax of assignments, configs and patterns of topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a change of the voters would do to the majority, and how the commands say it."""
+"""The effect of a voter change on the majority, and the sentences of the commands about it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Any order of entries, quotas, credentials, tokens, configs and failovers: what always holds, and that a standby which
-has read the log's bytes says the same."""
+"""Invariants hold in any order of entries, quotas, credentials, tokens, configs and failovers.
+
+A standby that has read the log's bytes has the same state.
+"""
 
 from __future__ import annotations
 

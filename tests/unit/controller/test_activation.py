@@ -1,4 +1,4 @@
-"""What a controller writes first, on an empty log and on one that others have written."""
+"""The first records of an active controller, on an empty log and on one with other controllers' records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do what: Kafka's rules, as a table of entries, questions and answers."""
+"""Kafka's rules of access, as a table of entries, requests and decisions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""Any order of what brokers do (`broker_rules`) and administrators ask (`admin_rules`), creates, deletes, ISR changes,
-moves, elections: what always holds, and that a standby which has read the log's bytes says the same."""
+"""Invariants hold in any order of actions of brokers (`broker_rules`) and requests of administrators (`admin_rules`).
+
+The requests are creations, deletions, ISR changes, reassignments and elections. A standby that has read the log's bytes
+has the same state.
+"""
 
 from __future__ import annotations
 
@@ -172,7 +175,7 @@ class Controllers(AdminRules):
     @precondition(lambda self: self.partitions())
     @rule(data=st.data(), kind=st.sampled_from(ElectionType), everything=st.booleans())
     def elect(self, data: st.DataObject, kind: ElectionType, everything: bool) -> None:
-        """Whoever was elected leads; where nobody was, nothing has changed."""
+        """An elected replica leads. A partition without an election is unchanged."""
         name, was = self.any_partition(data)
         asked = None if everything else (TopicPartitions(topic=name, partitions=(was.partition_id,)),)
         response = self.cluster.ask(ElectLeaders(election_type=kind, partitions=asked)).response
@@ -240,7 +243,7 @@ class Controllers(AdminRules):
 
     @invariant()
     def whoever_could_lead_does_once_all_is_done(self) -> None:
-        """Checked on a copy of the machine's world: a fresh controller on this image leaves nobody waiting."""
+        """A new controller on this image elects a leader for each partition that has a candidate."""
         image = self.cluster.image
         after = ControlledCluster(config=self.cluster.config)
         after.image, after.log, after.epoch = image, list(self.cluster.log), self.cluster.epoch

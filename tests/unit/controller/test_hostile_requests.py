@@ -1,5 +1,7 @@
-"""Whatever a client writes into a request, it is answered: nothing is raised, neither by it nor by what is done later
-with what it left in the log."""
+"""Every request of a client gets a response, whatever it contains.
+
+Neither the request nor later work on its records raises an exception.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
-"""Asked what a real Kafka 4.4, 4.3 or 3.9 controller was asked, ours writes the same records, record for record.
+"""For the requests of a real Kafka 4.4, 4.3 or 3.9 controller, our controller writes the same records.
 
-The fixtures' logs are walked: before each record of a kind that ours writes too, our controller, on the image of the
-log so far, gets the request that must have led to it. Its records have to be Kafka's. Three things are known to differ
-and are not compared: the order of topics that lose a broker (Kafka's is that of a hash table); the broker epoch of a
-registration that cleans up first (Kafka's is the offset of the first record, ours that of the registration); and a
-second fence of a broker that is fenced already, which ours does not write.
+The test replays the fixtures' logs. Before each record of a kind that our controller writes, it gets the request that
+must have led to it, on the image so far. Its records must be Kafka's. Three known differences are not compared:
+
+- the order of topics that lose a broker: Kafka's is that of a hash table
+- the broker epoch of a registration that cleans up first: in Kafka the offset of the first record, here that of the
+  registration
+- a second fence of a fenced broker: our controller does not write it
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What any request of an administrator is refused with, whatever it asks: here, and by whom it was asked."""
+"""The reasons to reject any request of an administrator: a standby, a late request, no right, too many entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is deployed is read by what reads it in earnest: our configuration, our voters, the shell."""
+"""The files of the deployment pass through their real readers: configuration, voters, the shell."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_compose_file_names_a_quorum_that_it_starts() -> None:
 
 
 def test_every_controller_is_reached_from_the_host_and_inside_by_the_same_address() -> None:
-    """Whichever leads, the others name it by what it advertises: one port for it on both sides, and no two alike."""
+    """Clients reach any leader by its advertised address: one port on both sides, different for each controller."""
     services = _compose()["services"]
     environment = services["controller-1"]["environment"]
     grpc = {
@@ -137,7 +137,7 @@ def test_a_unit_tells_systemd_when_it_is_ready_and_is_confined(role: str) -> Non
 
 @pytest.mark.parametrize("role", ["controller", "agent"])
 def test_what_the_page_formats_with_is_what_the_unit_runs_with(role: str) -> None:
-    """As that user, in that directory: files of another one would stay closed to the service."""
+    """The same user, in the same directory: the service cannot open another user's files."""
     unit = configparser.ConfigParser(strict=False, interpolation=None)
     unit.optionxform = str  # type: ignore[assignment, method-assign]
     unit.read(DEPLOY / "systemd" / f"kraft-{role}.service")

@@ -1,4 +1,4 @@
-"""What the tests of the log share: a log on some files, and batches to append."""
+"""Shared parts of the tests of the log: a log on some files, and batches to append."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def contents(log: FileLog) -> bytes:
 
 
 def bounds(log: FileLog) -> list[int]:
-    """Where each batch begins, and where the log ends."""
+    """Return the base offset of each batch, and the log end offset."""
     return [header.base_offset for header, _ in log.iter_from(log.start_offset)] + [log.log_end_offset]
 
 

@@ -1,4 +1,4 @@
-"""Java's numbers: what Kafka 4.3 on Java 17 was seen to take for one, and what not."""
+"""Java's numbers: the texts that Kafka 4.3 on Java 17 accepted as one, and those that it rejected."""
 
 from __future__ import annotations
 

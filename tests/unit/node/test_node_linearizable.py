@@ -1,4 +1,4 @@
-"""Linearizable reads: whoever answers one has proven, after it was asked, that it still leads (DESIGN 15)."""
+"""Linearizable reads: before the response, the leader proves that it led after the request arrived (DESIGN 15)."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_read_that_cannot_be_proven_is_refused_at_its_deadline_at_the_latest()
     cluster, leader = _started()
     answers: list[ClientAnswer] = []
     for other in cluster.nodes:
-        if other is not leader:  # what the leader is told arrives, and keeps it in office; what it says does not
+        if other is not leader:  # messages to the leader arrive, and keep it in office; messages from it do not
             cluster.cut.add((leader.node_id, other.node_id))
     leader.call(DescribeTopics(all_topics=True), answers.append)
     cluster.run_until(lambda: bool(answers), within_ms=11_000)

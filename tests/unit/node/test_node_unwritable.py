@@ -1,4 +1,4 @@
-"""Requests that no record, or no batch, can hold: they are refused, nothing is written, and whoever leads leads on."""
+"""A request that no record or batch can hold is rejected, nothing is written, and the leader continues."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_a_request_whose_records_no_batch_can_hold_is_refused_and_forgotten() ->
 
 
 def test_a_broker_that_is_gone_is_fenced_in_time_whatever_is_refused_meanwhile() -> None:
-    """A request that no batch can hold, or no record, came twice a second: each began all sessions anew."""
+    """Twice a second, a request comes that no batch or record can hold. It must not restart the brokers' sessions."""
     cluster, leader = _started(session_timeout_ms=4000)
     assert not leader.executor.image.cluster.brokers[NodeId(BROKER)].fenced
     throttled = _with_config(THROTTLED, ",".join(["0:1"] * 8_000))

@@ -1,4 +1,4 @@
-"""Who looks for a leader in vain asks quickly at first, then ever more rarely; once it has fetched, quickly again."""
+"""A replica that finds no leader asks quickly at first, then less and less often; after a fetch, quickly again."""
 
 from __future__ import annotations
 

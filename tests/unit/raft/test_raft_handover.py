@@ -95,8 +95,10 @@ def test_who_was_named_leads_though_the_others_hear_late_of_it(voters: int, seed
 
 @pytest.mark.parametrize("both_die", [False, True])
 def test_where_the_one_that_was_named_dies_another_leads(*, both_die: bool) -> None:
-    """It is left to the dead for two election timeouts at the most. Then one of the others is elected, the one that led
-    before among them; where that is dead, too, a majority is left all the same."""
+    """The others wait for the dead successor for at most two election timeouts, then elect another voter.
+
+    The former leader can be elected, too. If it is dead as well, a majority is still alive.
+    """
     for seed in range(20):
         cluster, to = _led(seed, 5)
         before = cluster.leader()

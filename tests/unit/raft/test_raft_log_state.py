@@ -1,4 +1,4 @@
-"""What the core knows of its log: positions, truncation, completions."""
+"""The core's knowledge of its log: positions, truncation, completions."""
 
 from __future__ import annotations
 

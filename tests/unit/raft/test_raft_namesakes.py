@@ -1,4 +1,4 @@
-"""Two processes with one node id: whoever can know it says so, and nobody where it is the replica itself of before."""
+"""Two processes with one node id: a replica that can prove them reports them; its own restart is no such case."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _requests(scenario: Scenario) -> set[str]:
 
 
 def _told(scenario: Scenario) -> list[str]:
-    """What it says of two processes."""
+    """Return the reports of two processes with one node id."""
     refused = (effect.what for effect in scenario.seen if isinstance(effect, PeerRefused))
     return [what for what in refused if "two processes have that node.id" in what]
 

@@ -1,4 +1,4 @@
-"""Whatever a peer sends, the core answers or ignores it: nothing reaches its own assertions (DESIGN 10)."""
+"""The core answers or ignores every message of a peer. None reaches the core's own assertions (DESIGN 10)."""
 
 from __future__ import annotations
 

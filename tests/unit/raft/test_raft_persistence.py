@@ -29,7 +29,7 @@ def _sent(effects: tuple[Effect, ...], kind: type) -> list[Effect]:
 
 
 def test_a_vote_given_leaves_once_it_is_durable() -> None:
-    """A crash before that: nobody has the vote, and the restarted voter may give it to another."""
+    """If the voter crashes before that, no candidate has the vote, and the restarted voter may grant another one."""
     told = _told(["node me=1 voters=1,2,3 epoch=4 log=5@4", "start", "vote id=7 from=2 epoch=5 end=5@4"])
     ready = _ready(told)
     token = ready.writes[0].token
@@ -49,7 +49,7 @@ def test_the_same_vote_asked_for_again_waits_too() -> None:
 
 
 def test_a_candidate_asks_once_its_own_vote_is_durable() -> None:
-    """A crash before that: it has stood for nothing, and may vote for another in that epoch."""
+    """If it crashes before that, no voter knows of the candidate, and it may vote for another one in that epoch."""
     told = _told(["node me=1 voters=1,2,3 epoch=4 log=5@4", "start", "answer to=1 epoch=4 granted"])
     assert not _sent(_ready(told).at_once, VoteRequest)
     assert len(_ready(told).after) == 2
@@ -65,7 +65,7 @@ def test_the_own_vote_counts_once_it_is_durable() -> None:
 
 
 def test_an_epoch_is_named_to_others_once_it_is_durable() -> None:
-    """Whatever leaves after hearing of a higher epoch waits, a refusal too."""
+    """Every message after the higher epoch waits for the write, also a rejection."""
     told = _told(["node me=1 voters=1,2,3 epoch=4 log=5@4", "start", "vote id=7 from=2 epoch=9 end=2@1"])
     assert not _sent(_ready(told).at_once, VoteResponse)
     told.run("fetch id=8 from=3 epoch=9 at=5@4")
@@ -76,7 +76,7 @@ def test_an_epoch_is_named_to_others_once_it_is_durable() -> None:
 
 
 def test_a_fetch_offset_is_stated_once_the_log_is_durable_up_to_it() -> None:
-    """A crash before that: the leader has not been told of bytes that are lost."""
+    """If the follower crashes before that, the leader does not count bytes that are lost."""
     told = _told(["node me=1 voters=1,2,3 epoch=4 leader=2 log=5@4", "start", "answer to=1 epoch=4 leader=2 records=2"])
     assert told.machine is not None
     assert not told.asked

@@ -41,7 +41,7 @@ def test_any_scenario(seed: int, voters: int, observers: int, actions: list[tupl
 @pytest.mark.timeout(600)  # seven seconds of a processor at most, which a loaded machine may not have in two minutes
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_planted_bug_is_found(mutant: Mutant) -> None:
-    """By one of so many seeds, on which the sources as they are run clean (the tests above, and `make sim`)."""
+    """One of these seeds finds the mutant. The unchanged sources pass with all of them (tests above, `make sim`)."""
     with tempfile.TemporaryDirectory() as place:
         plant(mutant, Path(place))
         is_found, word = run_scenarios(Path(place), range(mutant.first, mutant.seeds))

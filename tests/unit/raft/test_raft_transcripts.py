@@ -20,25 +20,25 @@ ROOT = HERE.parents[2]
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
 def test_transcript_is_what_the_core_answers(path: Path) -> None:
-    """`python -m tests.support.raft_transcript FILE` writes it anew."""
+    """`python -m tests.support.raft_transcript FILE` rewrites a transcript."""
     assert play(path.read_text()) == path.read_text()
 
 
 def test_every_state_meets_every_input() -> None:
-    """`python -m tests.support.raft_table FILE` writes it anew."""
+    """`python -m tests.support.raft_table FILE` rewrites the table."""
     assert set(SCENES) == set(Role)
     assert table() == TABLE.read_text()
 
 
 @pytest.mark.parametrize("role", list(Role))
 def test_no_input_but_a_useless_one_is_passed_over(role: Role) -> None:
-    """What comes to nothing is named here; every other pair does something that can be seen."""
+    """This test names the inputs without an effect; every other pair has a visible one."""
     silent = {name for name, command in INPUTS.items() if outcome(role, command) == "nothing"}
     allowed = {"Elapsed, too early", "RequestDropped, unknown", "answer, to a question never asked", "SnapshotTaken"}
     allowed |= {name for name in INPUTS if name.endswith(", of none that is received")}
-    if role is Role.LEADER:  # tells silent voters again at its own interval, whatever became of the last time
+    if role is Role.LEADER:  # repeats its request to silent voters at its own interval, whatever the last one brought
         allowed |= {name for name in INPUTS if name.startswith(("RequestFailed", "answer, same", "answer, older"))}
-    if role is Role.UNATTACHED:  # has asked nobody: these are answers to what it asked before
+    if role is Role.UNATTACHED:  # has no request pending: these are responses to earlier ones
         allowed |= {name for name in INPUTS if name.startswith(("RequestFailed", "answer,"))}
     if role is Role.RESIGNED:
         allowed.add("Shutdown")  # it is what made it resign

@@ -1,4 +1,4 @@
-"""What the tests of repairs share."""
+"""Shared fixtures of the tests of repairs."""
 
 from __future__ import annotations
 

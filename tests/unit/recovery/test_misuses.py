@@ -1,4 +1,4 @@
-"""What `kraft recover` must refuse: each case ends in a sentence that says what to do, and no byte has changed."""
+"""Misuses that `kraft recover` refuses: each ends in a sentence that says what to do, and changes no byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whom a directory belongs to that `from-broker` makes, and that its owner may write it, whatever the copy was like."""
+"""The owner of a directory that `from-broker` makes can write it, whatever the modes of the copy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may give fil
 
 
 def read_only(bench: Bench, uid: int | None = None) -> Path:
-    """A broker's copy as it comes from a backup: nobody may write anything of it."""
+    """Return a broker's copy from a backup: no user may write any file of it."""
     broker = bench.node("basic", 11)
     for path in (*broker.rglob("*"), broker):
         path.chmod(0o555 if path.is_dir() else 0o444)
@@ -46,7 +46,7 @@ def test_a_copy_that_is_kept_read_only_gives_a_directory_that_can_be_written(
 
 
 def test_a_user_without_rights_makes_one_for_itself(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of a copy that belongs to somebody else; and the node that is to run, as this user, can write all of it."""
+    """The copy belongs to another user. The node runs as this user, and can write all of the new directory."""
     with open_root() as root:
         broker, place = read_only(Bench(clusters, root)), root / "place"
         place.mkdir(mode=0o777)

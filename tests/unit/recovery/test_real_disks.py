@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.campaign, ROOT_MOUNTS]
 
 
 def said_with(mounts: str, *words: object) -> str:
-    """What `kraft recover standalone --apply` says where these mounts were made."""
+    """Return the output of `kraft recover standalone --apply` with these mounts."""
     command = [sys.executable, "-m", "quorum.cli.main", "recover", "standalone", *map(str, words)]
     command += ["--missing", "rest", "--apply", *NO_WAIT]
     found = subprocess.run(mounted(f'{mounts}; exec "$@"', *command), capture_output=True, text=True, check=False)

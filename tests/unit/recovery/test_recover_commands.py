@@ -127,7 +127,7 @@ def test_what_root_writes_belongs_to_whom_the_directory_belongs(clusters: Path, 
 
 
 def close(directory: Path) -> None:
-    """Nobody but the owner may read it: a log holds credentials."""
+    """Let only the owner read the directory: a log holds credentials."""
     for path in (directory, *directory.rglob("*")):
         path.chmod(0o700 if path.is_dir() else 0o600)
 

@@ -1,4 +1,4 @@
-"""Every command of the runbooks stands in a block that a test on real Kafka plays."""
+"""Every command of the runbooks is in a block that a test on real Kafka runs."""
 
 from __future__ import annotations
 

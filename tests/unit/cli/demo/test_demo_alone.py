@@ -1,4 +1,4 @@
-"""The demo's leader that writes alone: a deposed leader, or somebody else's record, does not do in its place."""
+"""The demo needs a leader that writes alone. A deposed leader or another client's record is no substitute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A signal that comes while a process is being started: whoever cleans up knows that process all the same."""
+"""A signal during the start of a process does not hide that process from the cleanup."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _started: Final[list[subprocess.Popen[Any]]] = []
 
 
 class _InterruptedPopen(subprocess.Popen[Any]):
-    """A process that waits for ever; this one is told to stop when it runs, and before anybody was given it."""
+    """A child that sleeps. After the child's start, SIGTERM interrupts its parent, before the caller has the object."""
 
     def __init__(self, _: object, **words: Any) -> None:
         super().__init__(["sleep", "600"], **words)

@@ -1,4 +1,4 @@
-"""What the demo is made of: its directory, its interrupts, its voice, and its eye for replicas' files."""
+"""The parts of the demo: its directory, its interrupts, its output, and how it watches the replicas' files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NODE_1 = FIXTURES / "basic" / "node-1" / "data" / "__cluster_metadata-0"
 
 
 def test_a_port_is_given_once_though_nobody_listens_there_yet() -> None:
-    """By no other process either."""
+    """Another process does not get one of these ports either."""
     given = [port for _ in range(10) for port in free_ports(10)]
     assert len(set(given)) == 100
     assert set(given) <= set(PORTS)
@@ -92,7 +92,7 @@ def _fail_when_interrupted() -> None:
 
 @pytest.mark.usefixtures("own_handlers")
 def test_what_fails_in_its_own_way_when_it_is_interrupted_is_interrupted() -> None:
-    """As a Condition that is waited for: it cannot release a lock that it has not got back."""
+    """An interrupted wait on a Condition fails so: it cannot release a lock that it has not acquired again."""
     with pytest.raises(Interrupted, match="SIGTERM"):
         _fail_when_interrupted()
 

@@ -1,4 +1,4 @@
-"""`kraft log dump` of damaged files: what is sound is shown, what is not is told, with what is missing for it."""
+"""`kraft log dump` shows the intact batches of damaged files, and says what is damaged or missing."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_an_unfinished_write_is_told(size: int, tmp_path: Path, capfd: pytest.Ca
 def test_zeros_at_the_end_are_an_unfinished_write(
     count: int, size: int, form: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """What a power cut leaves of a write: `verify` calls it a torn tail, too."""
+    """A power cut can leave such an end of a write. `verify` calls it a torn tail, too."""
     path = tmp_path / LOG
     path.write_bytes(b"".join(BATCHES[:count]) + bytes(size))
     status, out, err = dumped(path, capfd, "-o", form)

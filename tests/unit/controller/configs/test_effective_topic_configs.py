@@ -1,4 +1,4 @@
-"""What the answer to CreateTopics tells of a topic's configs, and whom."""
+"""The topic configs in a CreateTopics response, and the principals that may see them."""
 
 from __future__ import annotations
 

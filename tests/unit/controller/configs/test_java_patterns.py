@@ -1,4 +1,4 @@
-"""Java's regular expressions: what Java 17 was seen to take for one, and what not."""
+"""Java's regular expressions: the texts that Java 17 accepted as one, and those that it rejected."""
 
 from __future__ import annotations
 

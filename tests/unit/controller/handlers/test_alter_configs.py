@@ -228,7 +228,7 @@ class TestCordonedLogDirs:
 
 
 class TestRemoteStorage:
-    """What tiered storage asks of a topic's configs; only where the controller has it enabled."""
+    """The rules of tiered storage for a topic's configs hold only if the controller has it enabled."""
 
     @pytest.fixture
     def cluster(self) -> ControlledCluster:

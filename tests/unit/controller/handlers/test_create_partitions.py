@@ -1,4 +1,4 @@
-"""CreatePartitions: which topics may grow, what stands in the log of it."""
+"""CreatePartitions: which topics may grow, and which records it writes."""
 
 from __future__ import annotations
 

@@ -281,7 +281,7 @@ def test_too_much_for_one_request(cluster: ControlledCluster, partitions: int) -
 
 
 def test_topics_without_partitions_are_counted(cluster: ControlledCluster) -> None:
-    """They would be refused one by one, each with a sentence of its own."""
+    """Otherwise the controller would reject them one by one, each with its own message."""
     results = ask(cluster, *(CreatableTopic(name=f"t{number}", num_partitions=0) for number in range(10_001)))
     assert {result.error for result in results} == {Error.POLICY_VIOLATION}
 

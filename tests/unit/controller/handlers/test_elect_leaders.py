@@ -1,4 +1,4 @@
-"""ElectLeaders, and the leaders that are elected without anybody asking."""
+"""ElectLeaders, and the leaders that the controller elects without a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index lists at least what the image holds, whichever way a replica, a leader or a name came there."""
+"""The index lists every replica, leader and name of the image, whatever record put it there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a new partition begins with, by its replicas: worked out once for each state of the cluster."""
+"""The first state of a new partition by its replicas is computed once for each state of the cluster."""
 
 from __future__ import annotations
 

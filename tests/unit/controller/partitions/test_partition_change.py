@@ -1,4 +1,4 @@
-"""What becomes of one partition: the ELR's rules, the elections, a reassignment that completes (KIP-966, 704, 455)."""
+"""The changes of one partition: rules of the ELR, elections, completed reassignments (KIP-966, 704, 455)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this process has started is ended, also what was started while that was looked for."""
+"""The cleanup ends every process that this one has started, also those that started during the search."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ for pid in left:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no /proc")
 def test_a_process_that_is_started_after_the_look_is_ended_with_its_group() -> None:
-    """In a process of its own, since all that it has started is to end."""
+    """The program runs in a child process, because the cleanup ends all of its children."""
     done = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout.split(), done.stderr) == (0, [], "")

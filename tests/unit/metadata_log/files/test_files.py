@@ -102,7 +102,7 @@ def simulated() -> SimulatedFiles:
 
 
 def states_after_crash(do: Callable[[SimulatedFiles], None]) -> set[bytes | None]:
-    """What `/d/f` holds after a crash, over many draws; None when it is gone."""
+    """Return the possible contents of `/d/f` after a crash, over many draws; None if it is gone."""
     found: set[bytes | None] = set()
     for draw in range(300):
         files = simulated()

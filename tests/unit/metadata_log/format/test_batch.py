@@ -167,7 +167,7 @@ def test_no_bit_of_a_batch_that_the_checksum_covers_may_change() -> None:
             changed = bytearray(data)
             changed[position] ^= 1 << bit
             if position < 8 or 12 <= position < 16:
-                # Base offset and epoch are outside the checksum: their place in the log tells (see `log_recovery`).
+                # The checksum covers neither base offset nor epoch; their neighbours show the fault (`log_recovery`).
                 header = parse_header(changed)
                 assert (header.base_offset, header.partition_leader_epoch) != (7, 3)
                 continue

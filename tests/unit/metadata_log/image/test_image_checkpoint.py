@@ -1,4 +1,4 @@
-"""What a checkpoint of an image holds, at each level, and what cannot be written."""
+"""The records in a checkpoint of an image at each level, and the images that no checkpoint can hold."""
 
 from __future__ import annotations
 

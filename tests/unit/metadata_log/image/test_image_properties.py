@@ -178,7 +178,7 @@ def test_an_image_never_changes_once_it_is_there(log: list[MetadataRecord], cuts
 
 
 def _text(image: MetadataImage) -> str:
-    """All of an image, in an order of its own making."""
+    """Return all of an image as text, in an order that does not depend on the image's history."""
     topics = [repr(image.topics.by_id[key]) for key in sorted(image.topics.by_id)]
     names = sorted(image.topics.by_name.items())
     brokers = [repr(image.cluster.brokers[key]) for key in sorted(image.cluster.brokers)]

@@ -1,4 +1,4 @@
-"""What is written is read again, byte for byte what Kafka writes, for every record in every version."""
+"""Every record in every version survives a round trip, and its bytes are those that Kafka writes."""
 
 from __future__ import annotations
 

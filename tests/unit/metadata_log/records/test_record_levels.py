@@ -136,7 +136,7 @@ def test_at_the_latest_level_every_record_is_written_in_its_newest_version() -> 
 
 
 def test_kafka_never_wrote_above_what_we_would_write() -> None:
-    """In a log whose level rises step by step, each record's version is at most that of the level in force."""
+    """The log's level rises step by step. Each record's version is at most that of the level in force."""
     level = MINIMUM_LEVEL
     seen = set()
     log = FIXTURES / "upgrade-path" / "node-1" / "data" / "__cluster_metadata-0" / "00000000000000000000.log"

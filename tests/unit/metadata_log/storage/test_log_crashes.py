@@ -47,7 +47,7 @@ class Scenario:
         self._execute(staged)
 
     def append_epochs(self, *epochs: int) -> None:
-        """One group of batches, each of an epoch of its own, as a Fetch answer to who was away brings them."""
+        """Append a group of batches with one epoch each, as in a Fetch response to a follower that was away."""
         staged = []
         for epoch in epochs:
             staged.append(stage(self.opened.log, epoch, [bytes([epoch]) * 30]))

@@ -1,4 +1,4 @@
-"""Checkpoints: Kafka's are read and rebuilt, ours come back, and half of one is never taken for a whole."""
+"""Kafka's checkpoints are read and rebuilt, our own survive a round trip, and half of one never passes for a whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indexes of closed segments: whole after a power cut, and made anew where one of older software left them torn."""
+"""Indexes of closed segments are whole after a power cut. A start rebuilds those that older software left torn."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def segments_of(files: SimulatedFiles) -> list[str]:
 
 
 def closed_indexes(files: SimulatedFiles) -> dict[str, bytes]:
-    """By path, of all segments but the last."""
+    """Return the indexes by path, of all segments except the last."""
     bases = [name[:20] for name in segments_of(files)[:-1]]
     paths = [f"{DIRECTORY}/{base}{suffix}" for base in bases for suffix in ENTRY_BYTES]
     return {path: files.content(path) for path in paths if files.exists(path)}
@@ -69,7 +69,7 @@ def test_a_start_makes_torn_ones_of_closed_segments_anew(suffix: str) -> None:
 
 
 def test_what_a_kafka_left_is_left_as_it_is() -> None:
-    """Its time index may have more entries than ours would; and where there is none, a start makes none."""
+    """Kafka's time index may have more entries than our own. A start does not add a missing one."""
     files = SimulatedFiles()
     rolled(files).stop()
     first, *others = closed_indexes(files)

@@ -1,4 +1,4 @@
-"""What software of another release could not read, or not run."""
+"""The records that software of another release cannot read, and the features that it does not know."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_a_control_record_that_no_release_here_knows(
 
 
 def test_features_of_a_release_are_kafkas() -> None:
-    """As the published jars of each release answer."""
+    """The published jars of each release gave these levels."""
     of_4_0 = {"kraft.version", "group.version", "transaction.version", "eligible.leader.replicas.version"}
     known = {
         20: set[str](),

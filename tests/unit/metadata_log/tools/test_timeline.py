@@ -1,4 +1,4 @@
-"""The timeline: it tells what the cluster's own record of the scenario says, and draws it whole."""
+"""The timeline agrees with the cluster's own record of the scenario, and its drawing leaves nothing out."""
 
 from __future__ import annotations
 

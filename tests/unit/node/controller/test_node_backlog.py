@@ -1,4 +1,4 @@
-"""What clients ask is looked at for a part of a turn only: however much they ask at once, Raft has its word in time."""
+"""Requests of clients get only a part of a turn, so that Raft is never late, however many arrive at once."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def _warnings(cluster: Cluster) -> list[RequestRejected]:
 
 
 def test_two_controllers_with_one_node_id_register_themselves_ever_more_rarely() -> None:
-    """The other is as quick as can be: it would have been an offset for each round trip, for ever."""
+    """The other node is as quick as can be. Without the pauses, each round trip would append a record, forever."""
     cluster = Cluster(seed=5)
     cluster.start()
     leader = cluster.elect()

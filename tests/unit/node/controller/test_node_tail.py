@@ -16,7 +16,7 @@ LEVEL = FeatureLevelRecord(name="metadata.version", feature_level=30)
 
 
 class Log:
-    """What was appended; refuses after `end_leadership`."""
+    """A log in memory. It raises on an append after `end_leadership`."""
 
     def __init__(self) -> None:
         self.batches: list[bytes] = []
@@ -43,7 +43,7 @@ class Log:
         )
 
     def replayed(self) -> Replayer:
-        """What a follower makes of it."""
+        """Return a follower's replay of this log."""
         replayer = Replayer.follow(MetadataImage.empty())
         for data in self.batches:
             header = parse_header(data)

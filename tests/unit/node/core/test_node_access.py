@@ -1,4 +1,4 @@
-"""One place asks whether a caller may do what it asks of the quorum, whichever door it came by."""
+"""One function authorizes every request to the quorum, on each listener."""
 
 from __future__ import annotations
 

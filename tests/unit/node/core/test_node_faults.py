@@ -1,4 +1,4 @@
-"""What a node does when its disk, its directory or its log is not as it should be: one clear error, nothing lost."""
+"""A node with a fault in its disk, its directory or its log reports one clear error, and loses nothing."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_controller_whose_vote_is_lost_does_not_start() -> None:
 
 
 def test_nor_does_one_whose_log_begins_later() -> None:
-    """As trimmed to a checkpoint: where the log begins says nothing of votes."""
+    """The log is trimmed to a checkpoint. Its start offset shows nothing about votes."""
     node = _alone()
     node.files.unlink(f"{DIRECTORY}/quorum-state")
     node.files.rename(SEGMENT, f"{DIRECTORY}/{7:020}.log")
@@ -168,7 +168,7 @@ def test_but_one_with_a_torn_first_write_does() -> None:
 
 @pytest.mark.parametrize("size", [0, 100_000], ids=["empty", "made long beforehand"])
 def test_who_has_never_had_a_record_needs_no_vote(size: int) -> None:
-    """As killed between the creation of its first segment and its first write."""
+    """The node was killed between the creation of its first segment and its first write."""
     node = Cluster(1, seed=5).nodes[0]
     node.files.open(SEGMENT, create=True).truncate(size)
     opened = open_replica(node.files, node.config)

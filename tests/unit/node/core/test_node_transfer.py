@@ -1,4 +1,4 @@
-"""Leadership handed over on request, under load and where it cannot be: nothing is lost, nobody is left in doubt."""
+"""A requested transfer of leadership, under load or impossible, loses no record and leaves no outcome unknown."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class _Handle:
 
 
 class _SyncedFiles(OsFiles):
-    """A disk that tells of the next sync, and whose syncs fail once `fails` is set."""
+    """Files that announce each sync, and whose syncs fail once `fails` is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ def test_three_drivers_commit_and_survive_their_leaders_stop(tmp_path: Path) -> 
 
 
 def test_what_a_turn_sends_leaves_before_its_writes_go_to_the_disk(tmp_path: Path) -> None:
-    """And what goes wrong with one is told, and keeps nothing else back."""
+    """A callback after the turn that fails reaches the exception handler, and stops no other callback."""
 
     async def scenario() -> None:
         disk, found, told = _SyncedFiles(), [], []
@@ -221,7 +221,7 @@ async def _served(node: RunningNode) -> int:
 
 
 async def _ready(port: int) -> str:
-    """What /readyz says once it is 200: on a busy machine the leader may not be heard of for a moment."""
+    """Return the body of /readyz once it is 200: on a busy machine, the leader may be silent for a moment."""
     async with asyncio.timeout(30):
         while True:
             status, text = await _get(port, "/readyz?format=json")

@@ -63,7 +63,7 @@ def samples(view: NodeView) -> dict[str, float]:
 
 
 def rows() -> set[str]:
-    """As the page should have them."""
+    """Return the rows of the page's table."""
     agent = opened_agent(SimulatedFiles(), "/one")
     families = NodeMetrics(None, agent.metrics).families(VIEW)
     return {f"| `{each.name}` | {each.type} | {each.documentation} |" for each in families}

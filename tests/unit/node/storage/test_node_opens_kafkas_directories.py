@@ -1,5 +1,7 @@
-"""Our node opens what controllers of real clusters left, as a restarting node would: log end, epoch and voters are what
-Kafka's own dump tool says of the files."""
+"""Our node opens the directories of controllers of real clusters, as a restarting node does.
+
+Log end, epoch and voters are those that Kafka's own dump tool prints.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ _VOTERS = re.compile(r"KRaftVoters (\{.*\})$", re.MULTILINE)
 
 
 def _controllers(root: Path) -> list[Path]:
-    """Those that have started at least once."""
+    """Return the controllers that have started at least once."""
     found = [node for node in node_directories(root) if "process.roles=controller" in _properties_text(node)]
     assert len(found) >= 20
     return found
@@ -54,7 +56,7 @@ def _config(node: Path, log_dir: Path) -> NodeConfig:
 
 
 def _open(node: Path, target: Path) -> tuple[RaftMachine, list[tuple[int, str]]]:
-    """Opened from a copy and started; and the voters that it goes by."""
+    """Open a copy of the node and start it; return it with its voter sets and their offsets."""
     shutil.copytree(node / "data", target)
     opened = open_replica(OsFiles(), _config(node, target))
     machine = RaftMachine(opened.replica, RaftConfig(), opened.storage)
@@ -64,7 +66,7 @@ def _open(node: Path, target: Path) -> tuple[RaftMachine, list[tuple[int, str]]]
 
 
 def _dumps(scenario: str, node: str) -> list[str]:
-    """What Kafka's tool says of the node's segments, in order."""
+    """Return the output of Kafka's tool for the node's segments, in order."""
     paths = sorted((ORACLES / scenario / "oracle" / "dump" / node).glob("*.log.txt.gz"))
     return [gzip.decompress(path.read_bytes()).decode() for path in paths]
 
@@ -110,7 +112,7 @@ def test_it_opens_no_log_without_a_quorum_state_as_a_controller(clusters: Path, 
 
 @pytest.mark.parametrize("value", ["true", "1.5"])
 def test_it_refuses_a_quorum_state_whose_numbers_are_none(value: str, clusters: Path, tmp_path: Path) -> None:
-    """Taken for an epoch of 1 it would forget every vote since."""
+    """A node that read epoch 1 from it would forget every later vote."""
     node = shutil.copytree(clusters / "failovers" / "node-1", tmp_path / "node-1")
     state = node / "data" / "__cluster_metadata-0" / "quorum-state"
     state.write_text(state.read_text().replace('"leaderEpoch":9', f'"leaderEpoch":{value}'))

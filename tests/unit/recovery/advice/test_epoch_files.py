@@ -1,4 +1,4 @@
-"""A `leader-epoch-checkpoint` that Kafka cannot read: its node ends when it starts, and its log tells all of it."""
+"""A `leader-epoch-checkpoint` that Kafka cannot read stops its node at the start; the log has all of its content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kraft check` names the command that mends what it found, and the runbook for a corrupt log names the same."""
+"""`kraft check` names the command that repairs a finding; the runbook for a corrupt log names the same one."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ NODES = (1, 2, 3, 11, 12)
 
 
 def cluster(*nodes: int, divergent: bool = False) -> SimulatedFiles:
-    """Of `failovers`; node 2 with a tail of epoch 8, from 309 to 317, that the leader of epoch 9 never had."""
+    """Load nodes of `failovers`; if `divergent`, node 2 has a tail of epoch 8, 309 to 317, that epoch 9 never had."""
     files = SimulatedFiles()
     for node in nodes:
         source = "failovers/divergent-before" if divergent and node == 2 else "failovers"
@@ -116,7 +116,7 @@ def test_static_voters_are_told_their_own_command() -> None:
 
 @pytest.mark.parametrize("node", [2, 12])
 def test_who_forgets_nothing_that_counts_is_started(node: int) -> None:
-    """A voter whose tail was never committed; an observer, who elects nobody."""
+    """The node is a voter whose tail was never committed, or an observer, which has no vote."""
     files = cluster(1, 2, 3, 12, divergent=True)
     voters = [f"/n{one}" for one in (1, 2, 3) if one != node]
     check, start, *_ = steps(propose_truncate(files, f"/n{node}", voters, 309, ACCEPTED))

@@ -59,12 +59,12 @@ class Disk:
         root.rename(self._kept)
 
     def reset(self) -> None:
-        """As it was at first."""
+        """Restore the first state."""
         shutil.rmtree(self.root, ignore_errors=True)
         shutil.copytree(self._kept, self.root)
 
     def trees(self) -> list[dict[str, bytes]]:
-        """What a node sees of each directory."""
+        """Return the files that a node sees in each directory."""
         return [tree(OsFiles(), path) for path in self.log_dirs]
 
     def check_done(self, old: list[dict[str, bytes]]) -> None:
@@ -112,9 +112,9 @@ def test_kill_9_at_any_call(case: Interruptible, tmp_path: Path) -> None:
     "case", [case for case in CASES if case.name not in ("undo", "static-voters")], ids=lambda case: case.name
 )
 def test_undo_after_kill_9_at_any_call(case: Interruptible, tmp_path: Path) -> None:
-    """Before the repair was decided there is nothing to take back, only something to remove.
+    """Before the repair was decided there is nothing to undo, only files to remove.
 
-    Left out are cases of which another repair goes before. A new directory is none yet until it holds a log.
+    Cases that begin with another repair are left out. A new directory counts once it holds a log.
     """
     disk = Disk(case, tmp_path / "disk")
     disk.reset()
@@ -135,7 +135,7 @@ def test_undo_after_kill_9_at_any_call(case: Interruptible, tmp_path: Path) -> N
 
 @every_repair
 def test_kill_9_from_outside_at_a_random_moment(case: Interruptible, tmp_path: Path) -> None:
-    """Not at a call: wherever the process is by then, also in the middle of one."""
+    """The kill comes at any moment, also in the middle of a system call."""
     disk = Disk(case, tmp_path / "disk")
     disk.reset()
     old = disk.trees()

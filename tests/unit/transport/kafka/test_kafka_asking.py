@@ -159,7 +159,7 @@ def _read_or_refused(key: int, questions: Questions, data: bytes) -> None:
 
 
 def _found(read: Callable[[], Any]) -> Any:
-    """What was read, or None where it was refused."""
+    """Return the result of `read`, or None if it rejects its input."""
     try:
         return read()
     except BadFrame:

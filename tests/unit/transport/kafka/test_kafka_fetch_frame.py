@@ -95,7 +95,7 @@ def test_without_places_it_is_what_kio_writes(
 
 
 class _Unread:
-    """Questions whose answers kio is not to read again: what stands behind the records is known."""
+    """A stub of kio's reader that must not run: the bytes behind the records are known."""
 
     def __init__(self, version: int) -> None:
         self.version = version

@@ -58,7 +58,7 @@ def _field(field: dataclasses.Field[Any]) -> st.SearchStrategy[Any]:
 
 @cache
 def _entities(entity: type[Any]) -> st.SearchStrategy[Any]:
-    """Of any kind that kio has."""
+    """Return a strategy for any entity of kio."""
     return st.builds(entity, **{field.name: _field(field) for field in dataclasses.fields(entity)})
 
 

@@ -1,4 +1,4 @@
-"""What is read by hand of a request is what kio's entities say, and what is written by hand is what kio writes."""
+"""The readers written by hand agree with kio's entities, and so do the writers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _by_kio(header: Header, frame: bytes) -> Any:
 
 
 def _read(frame: bytes) -> tuple[Any, Any]:
-    """By hand, and by kio; a frame that is none is never read by hand."""
+    """Return a request as read by hand and by kio. The reader by hand takes no malformed frame."""
     header = read_header(frame)
     by_hand = plain_request(header, frame)
     try:

@@ -1,4 +1,4 @@
-"""What is advised can be copied to a command line, and nodes stand in the order of their numbers."""
+"""Advice can be copied to a command line, and names nodes in the order of their ids."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _of(cluster: Cluster, kind: str) -> Finding:
 
 
 def _words(advice: str, cluster: Cluster) -> list[str]:
-    """The command that stands in it, without what a person has to choose."""
+    """Return the words of the command in the advice, without those that a person has to choose."""
     start = advice.index("kraft storage audit ")
     disks = [cluster.disk(BROKER), cluster.node(BROKER) / "data1"]
     command = f"kraft storage audit {shlex.join(map(str, disks))}"

@@ -1,4 +1,4 @@
-"""Whose directories those of a quorum's nodes are: who has no vote with them, and who keeps two logs."""
+"""The owners of the directories of a quorum's nodes: nodes without a vote, and nodes with two logs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_one_of_three_with_another_directory_may_have_been_replaced(cluster: Clu
 
 
 def test_who_led_was_the_voter(cluster: Cluster) -> None:
-    """Node 3 leads, by its quorum-state; a node that has no vote never takes itself for the leader."""
+    """Node 3 leads by its quorum-state. A node without a vote never writes itself there as leader."""
     rename(cluster.disk(3), OTHER_IDS[3])
     (cluster.metadata(3) / FIRST).unlink()
 
@@ -70,7 +70,7 @@ def test_who_led_was_the_voter(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("proof", [FIRST, "quorum-state"])
 def test_a_changed_directory_id_is_told_from_a_replaced_disk(proof: str, cluster: Cluster) -> None:
-    """What the voter left in the directory is still there: its quorum's first checkpoint, or its vote for itself."""
+    """The voter's files are still in the directory: its quorum's first checkpoint, or its vote for itself."""
     path = rename(cluster.disk(3), OTHER_IDS[3])
     if proof != FIRST:
         (cluster.metadata(3) / FIRST).unlink()
@@ -160,7 +160,7 @@ def test_a_static_voter_that_stands_twice_counts_once(clusters: Path, tmp_path: 
 
 
 def test_the_bootstrap_checkpoint_of_a_disk_without_the_log_is_looked_at(clusters: Path, tmp_path: Path) -> None:
-    """Beside the log's disk or alone; an undamaged one is silent, and the remedy is none that a start needs."""
+    """The disk is checked alone or beside the log's. An undamaged checkpoint is no finding; no start reads this one."""
     cluster = copy_cluster(clusters / "every-record", tmp_path / "every-record")
     disk = cluster.node(11) / "data1"
     assert check_paths([disk]).is_sound

@@ -1,4 +1,4 @@
-"""A removal that only the leader has heard of: whoever lagged behind has lost nothing, by the voters before it."""
+"""Only the leader knows of a voter's removal. By the voters before it, a follower that lagged has lost nothing."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_by_a_removal_that_is_committed_a_majority_of_two_is_asked(clusters: Pat
 
 
 def test_a_leader_that_has_removed_itself_may_lead_once_more(clusters: Path, tmp_path: Path) -> None:
-    """Until the removal is committed it is who holds it, and the others, that vote by it, may elect nobody else."""
+    """Until its removal commits, only this node holds the record. The others still vote for it as a voter."""
     cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
     election = LeaderChangeMessage(
         version=1,

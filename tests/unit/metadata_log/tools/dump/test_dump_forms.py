@@ -249,7 +249,7 @@ def _written(stream: list[Piece], count: int) -> bytes:
 
 
 class TestFollower:
-    """A log that grows while somebody reads along."""
+    """A log that grows while the follower reads it."""
 
     @pytest.fixture
     def log(self, tmp_path: Path) -> Path:

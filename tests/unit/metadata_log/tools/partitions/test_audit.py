@@ -181,7 +181,7 @@ def test_out_of_log_dirs_foreign_directories_go_as_well(disk: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["mail-90-0", f"gone-0.{'0' * 32}-stray", f"gone-0.{'0' * 32}-delete"])
 def test_a_broken_partition_metadata_keeps_a_broker_from_starting(name: str, disk: Path, tmp_path: Path) -> None:
-    """Whatever the directory's name is: so that only out of log.dirs it is out of the way."""
+    """The directory's name makes no difference. Only a place outside log.dirs is out of the broker's way."""
     (disk / name).mkdir(exist_ok=True)
     (disk / name / "partition.metadata").write_text("rubbish")
     found = audit([disk], [IMAGE])

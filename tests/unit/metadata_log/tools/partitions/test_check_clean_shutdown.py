@@ -1,4 +1,4 @@
-"""What a broker leaves as it is stopped in an orderly way is no finding, whichever version of Kafka it was."""
+"""The files of a broker's orderly shutdown are no finding, in any version of Kafka."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_a_journal_that_is_none_keeps_no_broker_from_starting(cluster: Cluster) 
 
 
 def test_a_pipe_in_the_journals_place_is_refused(cluster: Cluster) -> None:
-    """Nobody writes to it: whoever waited for its other end would wait for ever."""
+    """No process writes to the pipe: a reader that waited for its other end would wait forever."""
     disk = cluster.disk(BROKER)
     path = next(path.parent for path in sorted(disk.glob("[a-z]*-0/partition.metadata")))
     (path / "partition.metadata").unlink()

@@ -87,7 +87,7 @@ def _logs(scenario: Path) -> list[LogHistory]:
 def _replayed(
     logs: list[LogHistory], checkpoints: dict[Path, OffsetAndEpoch], end: OffsetAndEpoch
 ) -> Iterator[MetadataImage]:
-    """What each log of the scenario gives at `end`, from its first offset or from a checkpoint of any node before."""
+    """Yield each log's image at `end`, replayed from its first offset or from an earlier checkpoint of any node."""
     earlier = {at: path for path, at in checkpoints.items() if at.offset < end.offset}
     for log in logs:
         if not log.segments:

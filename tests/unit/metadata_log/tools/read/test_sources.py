@@ -1,4 +1,4 @@
-"""Where nodes are looked for, and where not: links, and what they lead to."""
+"""The paths that are searched for nodes, and those that are not: links and their targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which bad bytes at a log's end may be one write that a crash interrupted."""
+"""The bad bytes at a log's end that one write can leave which a crash interrupted."""
 
 from __future__ import annotations
 

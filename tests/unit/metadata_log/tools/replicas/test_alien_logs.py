@@ -1,4 +1,4 @@
-"""Another cluster's log in a voter's directory is named as that, and judges nobody."""
+"""Another cluster's log in a voter's directory is named as such, and no other log is judged by it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which LeaderChange shows that a voter's directory is older than what its node did."""
+"""The LeaderChange that shows that a voter's directory is older than an act of its node."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class _Quorum:
 @pytest.fixture
 def cluster(clusters: Path, tmp_path: Path) -> Cluster:
     cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
-    # All of one segment, so that they are told apart by their ends alone.
+    # Each log has one segment, so that only their ends distinguish them.
     first = cluster.metadata(1)
     for node_id in (2, 3):
         for old in cluster.metadata(node_id).iterdir():

@@ -1,4 +1,4 @@
-"""What controllers do write of topics, directories and times, though it looks odd: nothing is said of it."""
+"""Records of topics, directories and times that look odd, but that controllers write, have no finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A broker's damaged copy of the metadata log is fetched anew; nothing of a controller's advice is said of it."""
+"""A broker fetches a damaged metadata log again, and the advice for a controller's log is not given."""
 
 from __future__ import annotations
 

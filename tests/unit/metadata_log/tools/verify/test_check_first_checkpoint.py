@@ -1,4 +1,4 @@
-"""What is said of checkpoints where the one that the log begins with is the wrong one."""
+"""The findings about checkpoints if the log begins with the wrong one."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_without_records_the_rest_is_the_same(clusters: Path) -> None:
 def test_a_record_is_judged_by_itself_or_by_those_before_it(
     damage: PlantedDamage, clusters: Path, tmp_path: Path
 ) -> None:
-    """Of what is wrong with records, the depth of records names what each says alone; replay names all."""
+    """`--depth records` finds the faults of single records; a replay finds all faults of records."""
     cluster = copy_cluster(clusters / damage.scenario, tmp_path / damage.scenario)
     planted = damage.plant(cluster)
     node = _node(cluster.node(planted.node_id or 0))
@@ -187,7 +187,7 @@ class _Growing:
 
 
 def _without_indexes(path: Path) -> None:
-    """As a node has them that runs: what it closed with its log would prove that all of it was written."""
+    """Remove the indexes, as in a running node's log. A closed log's indexes would prove that all of it was written."""
     for suffix in (".index", ".timeindex"):
         path.with_suffix(suffix).unlink()
 

@@ -1,4 +1,4 @@
-"""What stands beside a log and proves that it reached further; and what a truncation leaves, which proves nothing."""
+"""Files beside a log prove that it reached further. Files that a truncation leaves prove nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _kinds(directory: Path) -> set[str]:
 
 
 def _filled(directory: Path) -> OpenLog:
-    """A log of ours with several segments, whose indexes were closed with them."""
+    """Open a log of our own software with several segments; the closed segments have closed indexes."""
     directory.mkdir()
     opened = open_at(OsFiles(), str(directory), segment_bytes=20_000)
     for _ in range(30):
@@ -95,7 +95,7 @@ def test_what_is_left_of_a_truncation_in_an_open_index_is_a_note(clusters: Path,
 def test_a_flipped_bit_of_a_closed_time_index_is_no_proof_that_a_log_was_cut(
     bit: int, clusters: Path, tmp_path: Path
 ) -> None:
-    """Of its last entry's offset: the time in it is that of a batch which is there."""
+    """The bit belongs to the last entry's offset. The entry's time is that of a batch in the log."""
     cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
     path = cluster.metadata(2) / f"{0:020d}.timeindex"
     data = bytearray(path.read_bytes())

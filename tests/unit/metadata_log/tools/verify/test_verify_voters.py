@@ -80,7 +80,7 @@ def test_diff_says_which_voters_a_checkpoint_has_otherwise(
 
 
 def test_two_checkpoints_that_differ_are_both_named(clusters: Path, tmp_path: Path) -> None:
-    """With nobody else to ask nothing says which is right."""
+    """Without a third source, no check can say which is right."""
     cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
     change_controls(cluster.metadata(2) / _SENT, at_other_port)
 
@@ -136,7 +136,7 @@ def test_a_repair_may_replace_all_voters(change: Change, clusters: Path, tmp_pat
 
 
 def test_voters_behind_a_gap_are_not_compared(clusters: Path, tmp_path: Path) -> None:
-    """What is missing may have changed them one by one."""
+    """The missing records may have changed the voters one by one."""
     cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
     path = cluster.segment(3)
     with_voters(path, only_voter_1)
