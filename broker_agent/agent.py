@@ -23,6 +23,7 @@ from broker_agent.watch import watch_log_dirs
 from metadata_log.ids import NodeId, TopicId, Uuid
 from metadata_log.image import MetadataImage
 from metadata_log.offsets import Offset
+from quorum.api.error_codes import Error
 from quorum.node.core.checkpoint_jobs import SnapshotLoaded
 from quorum.node.core.ports import HoldChanged, ImagePublished, NodeEvent
 from quorum.node.process.driver import Driver
@@ -185,7 +186,7 @@ class Agent:
                 await self._controllers.heartbeat(self.lifecycle, sent, self.driver.now_ms)
             self._tell(sent, *before)
 
-    def _tell(self, sent: SendRegistration | SendHeartbeat, phase: Phase, refusal: object) -> None:
+    def _tell(self, sent: SendRegistration | SendHeartbeat, phase: Phase, refusal: Error | None) -> None:
         life = self.lifecycle
         if life.last_refusal is not None and life.last_refusal is not refusal:
             log.warning(

@@ -79,20 +79,20 @@ class Controllers:
 
     def _unanswered(self, what: str, error: ClientError, now_ms: int) -> None:
         """Log a failed request at once, then at growing intervals: a quorum may be unavailable for days."""
-        told = self._silence.on_failed(now_ms)
-        if told is not None:
+        report = self._silence.on_failed(now_ms)
+        if report is not None:
             log.warning(
                 f"no controller took the {what}",
-                for_s=round(told.for_ms / _MS_PER_S),
-                attempts=told.attempts,
-                told_again_in_s=told.next_in_ms // _MS_PER_S,
+                for_s=round(report.for_ms / _MS_PER_S),
+                attempts=report.attempts,
+                told_again_in_s=report.next_in_ms // _MS_PER_S,
                 why=str(error),
             )
 
     def _answered(self, now_ms: int) -> None:
-        told = self._silence.on_answered(now_ms)
-        if told is not None:
-            log.info("a controller answers again", after_s=round(told.for_ms / _MS_PER_S), attempts=told.attempts)
+        report = self._silence.on_answered(now_ms)
+        if report is not None:
+            log.info("a controller answers again", after_s=round(report.for_ms / _MS_PER_S), attempts=report.attempts)
 
     async def alter_partition(self, broker_epoch: int, proposals: Iterable[IsrProposal], image: MetadataImage) -> None:
         """Propose ISRs. A rejected or lost proposal is made again after the follower's next read."""

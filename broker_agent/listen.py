@@ -15,7 +15,7 @@ import structlog
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_health.v1._async import HealthServicer
 
-from broker_agent.doors import AgentDoor
+from broker_agent.agent_service import AgentService
 from kraft.v1 import agent_pb2, agent_pb2_grpc
 from metadata_log.voters import GRPC_LISTENER, Endpoint
 from quorum.node.config.node_config import NodeConfig
@@ -26,21 +26,21 @@ from quorum.transport.grpc.serve import start_server
 _HEALTH_EVERY_S: Final = 0.25
 
 
-async def listen(config: NodeConfig, door: AgentDoor, checks: HealthServicer, guard: Guard) -> grpc.aio.Server:
+async def listen(config: NodeConfig, service: AgentService, checks: HealthServicer, guard: Guard) -> grpc.aio.Server:
     """Bind and serve the listener GRPC.
 
     Raises:
         ConfigError: `listeners` has none. ListenError: its address cannot be bound.
     """
-    service = agent_pb2.DESCRIPTOR.services_by_name["Agent"].full_name
+    name = agent_pb2.DESCRIPTOR.services_by_name["Agent"].full_name
 
     def add_services(server: grpc.aio.Server) -> tuple[str, ...]:
-        agent_pb2_grpc.add_AgentServicer_to_server(door, server)
+        agent_pb2_grpc.add_AgentServicer_to_server(service, server)
         health_pb2_grpc.add_HealthServicer_to_server(checks, server)
-        return service, health.SERVICE_NAME
+        return name, health.SERVICE_NAME
 
     await checks.set("", health_pb2.HealthCheckResponse.NOT_SERVING)
-    await checks.set(service, health_pb2.HealthCheckResponse.SERVING)
+    await checks.set(name, health_pb2.HealthCheckResponse.SERVING)
     server, _ = await start_server(grpc_listener(config), config.doors, guard, add_services)
     return server
 

@@ -18,8 +18,8 @@ import uvloop
 from grpc_health.v1._async import HealthServicer
 
 from broker_agent.agent import Agent
+from broker_agent.agent_service import AgentService
 from broker_agent.controllers import Controllers
-from broker_agent.doors import AgentDoor
 from broker_agent.journal import Journal
 from broker_agent.lifecycle import Lifecycle
 from broker_agent.listen import grpc_listener, keep_health, listen, registered_listeners
@@ -93,7 +93,9 @@ async def serve(config: NodeConfig, *, config_path: str = "") -> None:
     checks, server = HealthServicer(), None
     try:
         agent.partitions.open()
-        server = await listen(config, AgentDoor(agent, opened.meta.cluster_id), checks, _guard(config, agent, refusals))
+        server = await listen(
+            config, AgentService(agent, opened.meta.cluster_id), checks, _guard(config, agent, refusals)
+        )
         if config.http_listener is not None:
             await http.start(config.http_listener)
     except BaseException:

@@ -102,7 +102,7 @@ class StagedDirectory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class LogDirFailedError(OSError):
     """A log directory cannot be read or written. The others stay in use."""
 
-    def __init__(self, log_dir: str, why: object) -> None:
+    def __init__(self, log_dir: str, why: Exception | str) -> None:
         self.log_dir = log_dir
         self.why = str(why)
         super().__init__(f"log directory {log_dir} has failed: {why}")

@@ -76,7 +76,7 @@ def test_nobody_is_proposed_who_is_in_it_is_fenced_or_was_refused() -> None:
     leader.on_fetch(_image(), NodeId(2), topic_id(1), 0, 4, 0)
     assert leader.has_waiting
     assert not list(leader.proposals(_image(fenced=True)))
-    assert not list(leader.proposals(_image())), "whoever was left out has to read again"
+    assert not list(leader.proposals(_image())), "a voter that was left out must read again"
 
 
 def test_a_read_in_an_old_leader_epoch_proposes_nothing() -> None:

@@ -25,7 +25,7 @@ _DescribeContext = grpc.aio.ServicerContext[agent_pb2.DescribeAgentRequest, agen
 _VerifyContext = grpc.aio.ServicerContext[agent_pb2.VerifyAgentRequest, agent_pb2.VerifyAgentResponse]
 
 
-class AgentDoor(agent_pb2_grpc.AgentServicer):
+class AgentService(agent_pb2_grpc.AgentServicer):
     """Serves `kraft.v1.Agent`."""
 
     def __init__(self, agent: Agent, cluster_id: str) -> None:

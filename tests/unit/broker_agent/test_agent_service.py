@@ -9,7 +9,7 @@ import grpc
 import pytest
 
 from broker_agent.agent import Agent
-from broker_agent.doors import AgentDoor
+from broker_agent.agent_service import AgentService
 from kraft.v1 import agent_pb2
 
 
@@ -32,7 +32,7 @@ _Partition = agent_pb2.FetchPartitionsRequest.FetchPartition
     ids=["empty topics", "topics without partitions", "partitions"],
 )
 def test_a_read_of_too_many_topics_or_partitions_is_refused(topics: list[Any]) -> None:
-    door = AgentDoor(cast("Agent", None), "cluster")  # the agent is not asked
+    door = AgentService(cast("Agent", None), "cluster")  # the agent is not asked
     request = agent_pb2.FetchPartitionsRequest(topics=topics)
     with pytest.raises(Aborted, match="INVALID_ARGUMENT: more than 10000 partitions in one read"):
         asyncio.run(door.FetchPartitions(request, cast("Any", _Context())))
