@@ -36,11 +36,11 @@ class LoadError(RuntimeError):
 
 
 Figures = dict[str, float | None]
-"""By name; None where a side does not tell it."""
+"""Figures by name; None if a side does not report one."""
 
 
 def addresses(side: Side) -> str:
-    """Of all members."""
+    """Return the addresses of all members, separated by commas."""
     return ",".join(side.address(member) for member in side.members)
 
 

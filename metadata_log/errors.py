@@ -10,6 +10,22 @@ from __future__ import annotations
 class MetadataLogError(Exception):
     """Bytes, files or directories are not valid."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Return what pickle needs, so that facts with an error travel between the processes of Spark.
+
+        By default pickle calls the class with `args`, the sentence alone, which the classes with other parameters
+        refuse.
+        """
+        return _unpickled, (type(self), self.args, vars(self))
+
+
+def _unpickled(
+    kind: type[MetadataLogError], args: tuple[object, ...], attributes: dict[str, object]
+) -> MetadataLogError:
+    error = kind.__new__(kind, *args)
+    vars(error).update(attributes)
+    return error
+
 
 class WrongUseError(MetadataLogError):
     """The caller named a path, a target or an id that is missing or unsuitable. No data is corrupt."""

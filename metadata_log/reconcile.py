@@ -124,8 +124,8 @@ def judge(
 
 def is_by_image(directory: DirectoryFacts) -> bool:
     """Return True if the verdict depends on the image, and not only on the name or a missing topic id."""
-    is_told_by_name = directory.is_stray or directory.is_deleted or directory.topic_name == METADATA_TOPIC_NAME
-    return directory.topic_name is not None and directory.topic_id is not None and not is_told_by_name
+    is_known_by_name = directory.is_stray or directory.is_deleted or directory.topic_name == METADATA_TOPIC_NAME
+    return directory.topic_name is not None and directory.topic_id is not None and not is_known_by_name
 
 
 def _without_image(directory: DirectoryFacts) -> Verdict:

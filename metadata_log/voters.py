@@ -110,13 +110,13 @@ class VoterSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return cls(voters=members)
 
     @classmethod
-    def from_record(cls, record: VotersRecord) -> VoterSet:
-        """Return the set in a record.
+    def from_record(cls, record: VotersRecord, where: str = "VotersRecord") -> VoterSet:
+        """Return the set in a record. `where`: the place of the record, for an error.
 
         Raises:
             InvalidVoterError: two of its voters have the same node id.
         """
-        return cls.of(
+        members = (
             Voter(
                 key=ReplicaKey(node_id=voter.voter_id, directory_id=voter.voter_directory_id),
                 endpoints=tuple(Endpoint(name=at.name, host=at.host, port=at.port) for at in voter.endpoints),
@@ -125,6 +125,10 @@ class VoterSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             )
             for voter in record.voters
         )
+        try:
+            return cls.of(members)
+        except InvalidVoterError as error:
+            raise InvalidVoterError(f"{where}: {error}") from error
 
     def to_record(self) -> VotersRecord:
         """Return a record with this set, in its order."""

@@ -1181,7 +1181,7 @@ class RegisterBrokerResponse(_message.Message):
     error_message: _builtins.str
     """What is wrong, in words."""
     broker_epoch: _builtins.int
-    """Offset of the record by which this incarnation registered first; -1 on error."""
+    """Offset of the record by which this process registered first, or in Kafka's logs of its batch; -1 on error."""
     @_builtins.property
     def outcome(self) -> _common_pb2.Outcome:
         """How the node dealt with the request."""
@@ -1741,7 +1741,7 @@ class DescribedBroker(_message.Message):
     broker_id: _builtins.int
     """Node id of the broker."""
     broker_epoch: _builtins.int
-    """Offset of the record that registered it."""
+    """Offset of the record by which this process registered first, or in Kafka's logs of its batch."""
     incarnation_id: _builtins.bytes
     """New with each start of the process, 16 bytes."""
     rack: _builtins.str

@@ -80,7 +80,7 @@ def _version_of(home: Path) -> int | None:
     if release.is_file() and (match := _RELEASE_LINE.search(release.read_text(encoding="utf-8", errors="replace"))):
         return int(match[1])
     try:
-        told = subprocess.run(
+        printed = subprocess.run(
             [str(home / "bin" / "java"), "-version"],
             capture_output=True,
             text=True,
@@ -89,8 +89,8 @@ def _version_of(home: Path) -> int | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    match = _VERSION_LINE.search(told.stderr + told.stdout)
-    return int(match[1]) if told.returncode == 0 and match else None
+    match = _VERSION_LINE.search(printed.stderr + printed.stdout)
+    return int(match[1]) if printed.returncode == 0 and match else None
 
 
 def _bundled(scratch: Path) -> Java | None:

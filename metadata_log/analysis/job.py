@@ -27,12 +27,12 @@ from metadata_log.tools.findings.finding import printed
 from metadata_log.tools.read.sources import SourceError
 from metadata_log.tools.words import count_of
 
-Told = Callable[[str], None]
+Progress = Callable[[str], None]
 
 _LARGE_BYTES: Final = 256 << 20
 
 
-def analyse(paths: Sequence[Path], *, tell: Told) -> Verdict:
+def analyse(paths: Sequence[Path], *, tell: Progress) -> Verdict:
     """Run the job; see `metadata_log.analysis.run_analysis`."""
     began, made_ms = time.monotonic(), time.time_ns() // 1_000_000
     try:
@@ -48,7 +48,7 @@ def analyse(paths: Sequence[Path], *, tell: Told) -> Verdict:
     )
 
 
-def _judged(plan: Plan, tell: Told) -> Verdict:
+def _judged(plan: Plan, tell: Progress) -> Verdict:
     tasks = tasks_of(plan)
     if not tasks:
         where = ", ".join(str(node.path) for node in plan.nodes)

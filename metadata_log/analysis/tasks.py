@@ -33,7 +33,7 @@ from metadata_log.tools.check.plan import Plan
 from metadata_log.tools.read.log_reader import LogReader
 from metadata_log.tools.read.readable import why_unread
 from metadata_log.tools.read.sources import NodeSource
-from metadata_log.tools.replicas.diff import Parting
+from metadata_log.tools.replicas.diff import Divergence
 from metadata_log.tools.replicas.record_differences import Compared, compare_records
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.verify.log_facts import LogFacts
@@ -196,7 +196,7 @@ def _epochs(report: LogFacts, course: LogCourse) -> Iterator[LeaderEpoch]:
         )
 
 
-def _differences(partings: Sequence[Parting]) -> Iterator[Difference]:
+def _differences(partings: Sequence[Divergence]) -> Iterator[Difference]:
     """Yield the divergences in the form of a verdict; the first ones with the fields that differ."""
     for number, parting in enumerate(partings):
         places = [(side.file, side.position) for side in parting.sides]

@@ -105,7 +105,7 @@ def _version(pairs: Mapping[str, str], path: str) -> int:
     return 0
 
 
-def told_node_id(data: bytes, path: str) -> NodeId | None:
+def stated_node_id(data: bytes, path: str) -> NodeId | None:
     """Return the node id in a file whose other lines may be corrupt, or None if it has none."""
     try:
         pairs = _pairs(data, path)

@@ -147,7 +147,7 @@ def _int(value: object, bits: int = 32) -> int:
 def _at_least(least: int, content: dict[str, Any], name: str) -> int:
     value = _int(content[name])
     if value < least:
-        raise _ImpossibleError(f"its {name} is {quoted(value)}, which is none")
+        raise _ImpossibleError(f"its {name} is {quoted(value)}, which is below {least}")
     return value
 
 
@@ -185,7 +185,9 @@ def _voted_key(content: dict[str, Any], version: int) -> ReplicaKey | None:
     if voted_id != _NO_VOTE:
         return ReplicaKey(node_id=NodeId(voted_id), directory_id=directory)
     if directory != ZERO_DIRECTORY_ID:
-        raise _ImpossibleError(f"its votedId is {_NO_VOTE}, nobody, but its votedDirectoryId is {id_text(directory)}")
+        raise _ImpossibleError(
+            f"its votedId is {_NO_VOTE}, which is no vote, but its votedDirectoryId is {id_text(directory)}"
+        )
     return None
 
 

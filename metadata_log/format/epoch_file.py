@@ -56,7 +56,7 @@ def parse_epochs(data: bytes, path: str) -> EpochHistory:
             if found is None:
                 raise ValueError(f"{line[:40].decode('ascii', 'backslashreplace')!r} is no epoch and start offset")
             if history.entries and int(found[1]) == history.last_epoch:
-                raise ValueError(f"epoch {history.last_epoch} stands there twice")
+                raise ValueError(f"epoch {history.last_epoch} is listed twice")
             history = history.assign(Epoch(int(found[1])), Offset(int(found[2])))
     except (ValueError, InvariantViolation) as error:
         raise CorruptFileError(path, f"it is no leader epoch checkpoint: {error}") from error

@@ -96,7 +96,7 @@ class ColdRead(msgspec.Struct, frozen=True, kw_only=True):
                 check_batch(data, position)
                 if header.base_offset != due or header.partition_leader_epoch != self.epochs.epoch_at(due):
                     found = f"offset {header.base_offset} of epoch {header.partition_leader_epoch}"
-                    what = f"{found} stands where {due} is due"
+                    what = f"{found} is where {due} is due"
                     raise CorruptBatchError(what, position=position)
             except CorruptBatchError as error:
                 raise error.in_file(self.path, shift=start, base_offset=due) from error

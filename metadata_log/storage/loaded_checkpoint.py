@@ -72,7 +72,7 @@ def load_snapshot(files: Files, path: str, end: OffsetAndEpoch) -> LoadedSnapsho
         ),
         image=_image(checkpoint, path, end),
         kraft_version=checkpoint.kraft_version,
-        voters=None if checkpoint.voters is None else VoterSet.from_record(checkpoint.voters),
+        voters=None if checkpoint.voters is None else VoterSet.from_record(checkpoint.voters, path),
         bootstrap_values=tuple(checkpoint.values()) if end.offset == 0 else (),
     )
 

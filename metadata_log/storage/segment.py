@@ -86,9 +86,7 @@ def read_batches(
         try:
             header = check_batch(buffer, at)
             if header.base_offset != offset:
-                raise CorruptBatchError(
-                    f"a batch of offset {header.base_offset} stands where {offset} is due", position=at
-                )
+                raise CorruptBatchError(f"a batch of offset {header.base_offset} is where {offset} is due", position=at)
             if header.partition_leader_epoch < epoch:
                 raise CorruptBatchError(f"its epoch {header.partition_leader_epoch} comes after {epoch}", position=at)
         except CorruptBatchError as error:

@@ -205,7 +205,8 @@ def _of_state(image: MetadataImage, voters: VotersRecord | None) -> Iterator[Eve
     leader = f"the leader of epoch {epoch} is not known unless its election is in the log"
     yield event(EventKind.STATE, None, f"a checkpoint ends here, and the log goes on from it; {leader}")
     if voters is not None:
-        named = ", ".join(map(format_voter, VoterSet.from_record(voters)))
+        where = f"VotersRecord of the checkpoint that ends at offset {image.offset_and_epoch.offset}"
+        named = ", ".join(map(format_voter, VoterSet.from_record(voters, where)))
         yield event(EventKind.STATE, None, f"the voters are {named}")
     levels = dict(image.features.levels.items())
     if image.features.metadata_version is not None:
@@ -267,11 +268,12 @@ def _of_control(batch: LocatedBatch, epoch_before: int, newer: list[NewerPart]) 
                 skipped = epoch - epoch_before - 1
                 lost = f"; unused epochs before it: {skipped}" if skipped > 0 and epoch_before else ""
                 granting = ", ".join(str(voter.voter_id) for voter in change.granting_voters)
-                how = f"by the votes of {granting}" if granting else "by nobody's vote: a repair began this epoch"
+                how = f"by the votes of {granting}" if granting else "without a vote: a repair began this epoch"
                 text = f"node {change.leader_id} leads, {how}{lost}"
                 yield _event(batch, offset, EventKind.ELECTION, int(change.leader_id), text)
             case VotersRecord() as voters:
-                named = ", ".join(map(format_voter, VoterSet.from_record(voters)))
+                members = VoterSet.from_record(voters, f"VotersRecord at offset {offset}")
+                named = ", ".join(map(format_voter, members))
                 yield _event(batch, offset, EventKind.VOTERS, None, f"the voters are {named}")
             case KRaftVersionRecord(kraft_version=version):
                 newer += newer_levels({KRAFT_VERSION: version})

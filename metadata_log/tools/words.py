@@ -16,6 +16,11 @@ def join_names(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def capital(text: str) -> str:
+    """Return the text as it begins a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def count_of(count: int, word: str) -> str:
     """Return `1 log`, `2 logs`, `3,000 logs`."""
     return f"{count:,} {word}{'s' if count != 1 else ''}"

@@ -26,7 +26,7 @@ class DescribedBroker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     broker_id: int
     broker_epoch: int
-    """The offset of the RegisterBrokerRecord."""
+    """As the RegisterBrokerRecord states it. A process that registers again keeps it, under a later record."""
     incarnation_id: Uuid
     listeners: tuple[Listener, ...] = ()
     features: tuple[FeatureRange, ...] = ()

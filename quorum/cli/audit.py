@@ -62,7 +62,7 @@ def run(
     directory. Exit status 1: a directory does not belong and was not moved, or cannot be judged.
     """
     if (undo and (quarantine or image or problems)) or (to is not None and not quarantine):
-        raise wrong_use("--undo goes alone, and --to with --quarantine")
+        raise wrong_use("give --undo alone, and --to only with --quarantine")
     directories = directories_of(log_dirs, config, "DIR...")
     if undo:
         _undo(directories, output)

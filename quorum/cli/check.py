@@ -87,7 +87,8 @@ def _looked_at(report: CheckReport) -> str:
 
 def _committed(report: CheckReport) -> str:
     """Return how far the logs prove that records are committed. That is a lower bound, and often far below the end."""
-    bounds, here = report.bounds, sum(node.is_voter for node in report.nodes)
+    bounds = report.bounds
+    here = len({node.node_id if node.node_id is not None else node.path for node in report.nodes if node.is_voter})
     end = max((node.end_offset or 0 for node in report.nodes), default=0)
     if not bounds.lower:
         return ""

@@ -20,7 +20,7 @@ _METAVARS: Final = {
     "<broker-id>": ("--broker", "--broker-id"),
     "<directory-id>": ("--controller-directory-id",),
     "<cluster-id>": ("--cluster-id",),
-    "<topic-id>": ("--topic-id",),
+    "<topic-id>": ("--accept", "--metadata-topic-id", "--topic-id"),
     "<epoch>": ("--epoch",),
     "<epochs>": ("--epoch-gap",),
     "<number>": ("--partitions", "--replication-factor"),

@@ -166,7 +166,8 @@ def restore(
     if cluster_id is not None:
         check_cluster_id(cluster_id)
     try:
-        before = VoterSet() if backup.checkpoint.voters is None else VoterSet.from_record(backup.checkpoint.voters)
+        held = backup.checkpoint.voters
+        before = VoterSet() if held is None else VoterSet.from_record(held, f"VotersRecord of {file}")
         members = None if voters is None else parse_voters(voters, kafka_listener_name(before))
     except InvalidVoterError as error:
         raise wrong_use(f"--voters: {error}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import time
 from pathlib import Path
 from typing import Annotated, Final
@@ -275,6 +276,7 @@ def info(
 ) -> None:
     """Say what log directories hold, and what is wrong with them. Exit status 1 when anything is.
 
+    It reads no record of a log: kraft log verify does.
     With --config: all that the node has by its configuration, and that it is that node's. Reads only.
     """
     if (config is None) == (not directories):
@@ -289,5 +291,9 @@ def info(
     for row in rows:
         for said in (row[key] for key in ("not_shown", "note") if key in row):
             say(f"kraft: {row['directory']}: {said}")
+    unread = [str(row["directory"]) for row in rows if row["log"] and not row["problem"]]
+    if unread and output is RowFormat.TABLE:
+        verify = shlex.join(["kraft", "log", "verify", *unread])
+        print(f"No record of a log was read. To read them: {verify}")
     if any(row["problem"] for row in rows):
         raise typer.Exit(FAILED)

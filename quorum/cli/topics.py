@@ -97,7 +97,7 @@ def create(
     """Create a topic and print the id that it was given."""
     assignments = parse_assignments(replica_assignment)
     if assignments and (partitions is not None or replication_factor is not None):
-        raise wrong_use("--replica-assignment says all: leave --partitions and --replication-factor out")
+        raise wrong_use("--replica-assignment sets both: leave --partitions and --replication-factor out")
     configs = parse_configs(config or [])
     created = with_client(
         bootstrap_controller,

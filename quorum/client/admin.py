@@ -98,7 +98,7 @@ class Admin:
         by_name: dict[str, CreatableTopic] = {}
         for topic in topics:
             if by_name.setdefault(topic.name, topic) is not topic:
-                raise ValueError(f"topic {topic.name!r} is there twice")
+                raise ValueError(f"topic {topic.name!r} is listed twice")
 
         async def ask(names: Sequence[str], _ids: Sequence[TopicId]) -> Sequence[CreatableTopicResult]:
             asked = (by_name[name] for name in names)

@@ -86,7 +86,7 @@ def _address_of_leader(status: QuorumStatus) -> str:
     if status.leader_id < 0:
         raise _NothingDone(f"node {status.answered_by} knows no leader")
     if status.leader_address is None:
-        raise _NothingDone(f"node {status.answered_by} does not know where gRPC is spoken by node {status.leader_id}")
+        raise _NothingDone(f"node {status.answered_by} does not know the GRPC address of node {status.leader_id}")
     return status.leader_address
 
 

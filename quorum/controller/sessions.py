@@ -21,13 +21,13 @@ class BrokerSession:
         "broker_epoch",
         "controlled_shutdown_offset",
         "last_contact_ms",
+        "last_registration_offset",
         "metadata_offset",
-        "registration_offset",
     )
 
-    def __init__(self, broker_epoch: int, registration_offset: int) -> None:
+    def __init__(self, broker_epoch: int, last_registration_offset: int) -> None:
         self.broker_epoch = broker_epoch
-        self.registration_offset = registration_offset
+        self.last_registration_offset = last_registration_offset
         """The offset of its last RegisterBrokerRecord, which the broker must have applied to be caught up."""
         self.last_contact_ms: int | None = None
         """Monotonic ms; None before the first heartbeat."""
@@ -58,7 +58,7 @@ class BrokerSessions:
         if session is None or session.broker_epoch != broker_epoch:
             self._sessions[broker_id] = BrokerSession(broker_epoch, offset)
         else:
-            session.registration_offset = offset
+            session.last_registration_offset = offset
 
     def touch(self, session: BrokerSession, now_ms: int) -> None:
         """Note a contact of the broker."""

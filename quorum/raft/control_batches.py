@@ -154,5 +154,5 @@ def _voters_in(records: bytes, header: BatchHeader, position: int) -> list[tuple
             raise MalformedRecordError(f"the control record at offset {record.offset} has no key or no value")
         control = decode_control(record.key, record.value)
         if isinstance(control, VotersRecord):
-            found.append((record.offset, VoterSet.from_record(control)))
+            found.append((record.offset, VoterSet.from_record(control, f"VotersRecord at offset {record.offset}")))
     return found

@@ -58,7 +58,7 @@ def _validate_voters(voters: VoterSet, wanted: int) -> Verdict | None:
     silent = [voter for voter in voters if voter.key.directory_id == ZERO_DIRECTORY_ID]
     if silent:
         return Error.INVALID_UPDATE_VERSION, (
-            f"{_names(silent)} told this leader no directory id yet: every voter must run and follow it"
+            f"{_names(silent)} sent this leader no directory id yet: every voter must run and follow it"
         )
     unable = [voter for voter in voters if not voter.supports(wanted)]
     if unable:

@@ -353,4 +353,4 @@ def _not_known_yet(core: Core, leader: Leader) -> Verdict | None:
     """Return a retryable error if this leader is so new that live voters may not have fetched yet, or None."""
     if leader.began_at_ms <= core.now_ms - check_quorum_timeout_ms(core):
         return None
-    return Error.REQUEST_TIMED_OUT, "this leader is too new to know who is gone: ask again"
+    return Error.REQUEST_TIMED_OUT, "this leader was elected too recently to know which voters are gone: ask again"

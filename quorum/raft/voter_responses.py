@@ -66,7 +66,7 @@ def expire_change(core: Core, leader: Leader) -> None:
     if leader.change is None or leader.change.deadline_ms > core.now_ms:
         return
     is_appended = leader.change.offset != NOTHING_APPENDED
-    message = _MAY_STAND if is_appended else "the new voter did not say in time who it is: nothing was done"
+    message = _MAY_STAND if is_appended else "the new voter did not report its ids in time: nothing was done"
     end_change(core, leader, Error.REQUEST_TIMED_OUT, message)
 
 

@@ -7,31 +7,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Final
 
 import msgspec
 
+from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.errors import MetadataLogError
 from metadata_log.files.links import remedy
 from metadata_log.files.port import Files
 from quorum.recovery.advice.lost_properties import lost_properties, restored_first, without_lost
 from quorum.recovery.advice.obstacles import Interruption, interruption, of_interruptions
-from quorum.recovery.advice.plan import Plan, make_plan
+from quorum.recovery.advice.plan import make_plan
+from quorum.recovery.advice.possible_repairs import Plan
 from quorum.recovery.advice.running_nodes import running_voters
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.foreign_copies import foreign_copies
 from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.copies.lone_records import with_lone_records
+from quorum.recovery.copies.partition_proof import BrokersDisk, brokers_disks, is_bare_disk, with_partition_proofs
 from quorum.recovery.copies.read_copies import _new_place, confirmed
-from quorum.recovery.evidence.repair_evidence import Survey, survey
+from quorum.recovery.evidence.judged_records import judged_evidence
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import Place
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import Step
 from quorum.recovery.journal.repair_record import again
-from quorum.recovery.repairs.conflicting_repairs import heed_rivals, rivals_of
+from quorum.recovery.repairs.conflicting_repairs import conflicting_repairs_of, with_conflicting_repairs
 from quorum.recovery.repairs.undo import with_undoable
-
-_READING: Final = ("inspect", "verify")
-"""The commands of `kraft recover` that change nothing."""
 
 
 class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +50,7 @@ class Unjudged(msgspec.Struct, frozen=True, kw_only=True):
 class Inspection(msgspec.Struct, frozen=True, kw_only=True):
     """The copies of one cluster, the directories left out, and the plan."""
 
-    survey: Survey
+    evidence: RepairEvidence
     plan: Plan
     unjudged: tuple[Unjudged, ...] = ()
 
@@ -57,12 +58,11 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
     def is_whole(self) -> bool:
         """Return True if a majority of the voters is here and intact, every directory was judged, and all agree.
 
-        A voter whose only copy is not authoritative makes this False, whatever the others are: nothing may start from
-        it.
+        A voter whose only copy is not authoritative, or must not start, makes this False, whatever the others are.
         """
-        untrue = [one for one in self.survey.stale if one.newer is None]
-        known = self.survey
-        faults = (self.unjudged, known.conflicts, known.uncompared, untrue, lost_properties(known))
+        untrue = [one for one in self.evidence.stale if one.newer is None]
+        known = self.evidence
+        faults = (self.unjudged, known.conflicts, known.uncompared, untrue, known.barred, lost_properties(known))
         return self.plan.is_whole and not any(faults)
 
 
@@ -84,9 +84,12 @@ def read_each(files: Files, paths: Sequence[str]) -> Reading:
     copies: list[Copy] = []
     unjudged: list[Unjudged] = []
     interrupted: list[Interruption] = []
+    disks, unlisted = _brokers_disks(files, paths)
     for path in paths:
         place = None
         try:
+            if path in unlisted:
+                raise unlisted[path]
             place = _new_place(files, path, places)
             places[os.path.realpath(place.metadata)] = place
             found = interruption(files, place)
@@ -96,7 +99,9 @@ def read_each(files: Files, paths: Sequence[str]) -> Reading:
             if len(paths) == 1 and not interrupted:
                 raise
             found_id = None if place is None else place.node_id
-            unjudged.append(msgspec.structs.replace(_unjudged(path, error), node_id=found_id))
+            bare = isinstance(error, RefusedError) and is_bare_disk(files, path, disks)
+            left_out = _bare_disk(path) if bare else _unjudged(path, error)
+            unjudged.append(msgspec.structs.replace(left_out, node_id=found_id))
     if not copies:
         said = "; ".join([*(one.problem for one in unjudged), *(_finish_first(one) for one in interrupted)])
         raise RefusedError(f"none of these directories can be judged: {said}")
@@ -104,7 +109,30 @@ def read_each(files: Files, paths: Sequence[str]) -> Reading:
     of_others = foreign_copies(files, copies)
     foreign += [Unjudged(path=one.place.log_dir, problem=f"{one.label}: {why}") for one, why in of_others]
     ours = [copy for copy in copies if all(copy is not other for other, _ in of_others)]
-    return Reading(copies=tuple(confirmed(files, ours)), unjudged=(*unjudged, *foreign), interrupted=tuple(interrupted))
+    ours = with_partition_proofs(files, confirmed(files, ours), disks)
+    return Reading(copies=tuple(ours), unjudged=(*unjudged, *foreign), interrupted=tuple(interrupted))
+
+
+def _brokers_disks(
+    files: Files, paths: Sequence[str]
+) -> tuple[list[BrokersDisk], dict[str, MetadataLogError | OSError]]:
+    """Return the disks with partitions, and the paths that cannot be listed, each with its error."""
+    found: list[BrokersDisk] = []
+    errors: dict[str, MetadataLogError | OSError] = {}
+    for path in paths:
+        try:
+            found += brokers_disks(files, [path])
+        except (MetadataLogError, OSError) as error:
+            errors[path] = error
+    return found, errors
+
+
+def _bare_disk(path: str) -> Unjudged:
+    return Unjudged(
+        path=path,
+        problem=f"{path} holds no metadata log. Its partition directories count as proofs of commits. The broker's "
+        f"copy of the log is in the log directory that holds {METADATA_DIRECTORY}: name that, too",
+    )
 
 
 def inspect_copies(files: Files, paths: Sequence[str]) -> Inspection:
@@ -114,26 +142,26 @@ def inspect_copies(files: Files, paths: Sequence[str]) -> Inspection:
         MetadataLogError, OSError: none can be judged. For a single path: the reason why it cannot.
     """
     reading = read_each(files, paths)
-    known = with_undoable(files, survey(reading.copies))
+    known = with_undoable(files, judged_evidence(files, with_lone_records(files, reading.copies)))
     # Before any plan: a directory in the middle of a repair is partly old and partly new.
     if reading.interrupted:
         first = of_interruptions(reading.interrupted, paths)
         plan = Plan(is_whole=False, situation=first.situation, repairs=(), steps=first.steps)
-        return Inspection(survey=known, plan=plan, unjudged=reading.unjudged)
+        return Inspection(evidence=known, plan=plan, unjudged=reading.unjudged)
     unread = [one for one in reading.unjudged if one.may_hold_more]
     lost, judged = lost_properties(known), _without(known, unread)
     plan = make_plan(files, without_lost(judged, lost))
     if not running_voters(known):
-        plan = heed_rivals(files, rivals_of(files, known), plan, paths)
+        plan = with_conflicting_repairs(files, conflicting_repairs_of(files, known), plan, paths)
     plan = restored_first(known, lost, plan)
     if unread:
         is_refused = (judged.absent_voters, judged.absent_brokers) != (known.absent_voters, known.absent_brokers)
         steps = tuple(map(_after_reading, plan.steps)) if is_refused else plan.steps
         plan = msgspec.structs.replace(plan, steps=(_read_first(unread), *steps))
-    return Inspection(survey=known, plan=plan, unjudged=reading.unjudged)
+    return Inspection(evidence=known, plan=plan, unjudged=reading.unjudged)
 
 
-def _without(known: Survey, unread: Sequence[Unjudged]) -> Survey:
+def _without(known: RepairEvidence, unread: Sequence[Unjudged]) -> RepairEvidence:
     """Return the same without absent nodes whose directory is here but cannot be read.
 
     Otherwise the plan's commands would declare them --missing. A directory without a known owner may be any absent
@@ -163,15 +191,14 @@ def _unjudged(path: str, error: MetadataLogError | OSError) -> Unjudged:
 def _read_first(unread: Sequence[Unjudged]) -> Step:
     names = ", ".join(one.path for one in unread)
     return Step(
-        text=f"Before any repair, mend what keeps {names} from being read, and inspect all once more: what no other "
-        "copy has may stand there"
+        text=f"Before any repair, fix what keeps {names} from being read, and inspect all again: it may hold records "
+        "that no other copy has"
     )
 
 
 def _after_reading(step: Step) -> Step:
     """Return the step with a sentence if it is a repair, which refuses while a node's copy is not here."""
-    words = [line.split()[:3] for line in step.commands]
-    if not any(line[:2] == ["kraft", "recover"] and line[2] not in _READING for line in words):
+    if not step.repairs:
         return step
     return msgspec.structs.replace(step, text=f"{step.text}. Until step 1 is done, this is refused")
 

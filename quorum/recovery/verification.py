@@ -15,22 +15,24 @@ from metadata_log.files.port import Files
 from metadata_log.image import UnwritableMetadataError
 from metadata_log.image.hash import image_hash
 from metadata_log.image.older_release import STARTED_BY
-from metadata_log.tools.findings.finding import Finding, is_well
+from metadata_log.tools.findings.finding import Cause, Finding, is_well
+from metadata_log.tools.words import capital
 from metadata_log.voters import majority_of
 from quorum.recovery.advice.clones import addresses_of_first, sentence_of_clone
 from quorum.recovery.advice.commands import bring_back, brokers_of, is_ours, undo_line
 from quorum.recovery.advice.directory_transfer import homes_of, take_home
-from quorum.recovery.advice.discarded_records import danger, elsewhere, endangered, gone, is_fetched_again
+from quorum.recovery.advice.discarded_records import danger, discarded_records, elsewhere, endangered, is_fetched_again
 from quorum.recovery.advice.faults import fault_of
 from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.advice.obstacles import undo_lines, with_repair
 from quorum.recovery.advice.running_nodes import use_of
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.electable import elects, unreached
+from quorum.recovery.evidence.judged_records import judged_evidence
 from quorum.recovery.evidence.other_disks import other_disks
-from quorum.recovery.evidence.repair_evidence import Survey, survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.inspection import Unjudged, read_each
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import Step
 from quorum.recovery.journal.repair_record import again, pending
 from quorum.recovery.repairs.follow_up import steps_left
 from quorum.recovery.repairs.undo import with_undoable
@@ -65,13 +67,15 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     unreached: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     unfinished: tuple[str, ...] = ()
+    impossible: tuple[str, ...] = ()
+    """Directories with a record that no controller writes, and that no quorum is shown to have run with."""
     is_older: bool = False
     """Kafka before 3.3-IV3 wrote them, so that only its own controllers start from them."""
 
     def explains(self, found: Finding) -> bool:
         """Return True if a finding of `kraft check` is already covered here, together with what to do about it."""
-        told = {"voter_set_back": self.unreached, "torn_tail": self.unfinished}.get(found.kind, ())
-        return any((found.file or "").startswith(f"{path}/") for path in told)
+        covered = {"voter_set_back": self.unreached, "torn_tail": self.unfinished}.get(found.kind, ())
+        return any((found.file or "").startswith(f"{path}/") for path in covered)
 
     def beside(self, checked: Iterable[Finding]) -> tuple[Verification, list[Finding]]:
         """Add the findings of `kraft check` that are not covered here.
@@ -79,9 +83,20 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
         Those that do not prevent a start become warnings. The second result has the others.
         """
         counted = [one for one in checked if one.counts and not self.explains(one)]
-        warnings = [f"{one.file or ''}: {one.meaning}. {one.advice}" for one in counted if is_well([one])]
-        wrong = [one for one in counted if not is_well([one])]
+        harmless = [one for one in counted if self._allows_start(one)]
+        warnings = [f"{one.file or ''}: {one.meaning}. {capital(one.advice)}" for one in harmless]
+        wrong = [one for one in counted if one not in harmless]
         return msgspec.structs.replace(self, warnings=(*self.warnings, *warnings)), wrong
+
+    def _allows_start(self, found: Finding) -> bool:
+        """Return True if a node starts despite the finding: the log is undamaged, or holds a strange record.
+
+        A record that no controller writes bars the start only of the directories `impossible`.
+        """
+        if found.cause is not Cause.RECORDS:
+            return is_well([found])
+        is_barred = any((found.file or "").startswith(f"{path}/") for path in self.impossible)
+        return not (found.bars_start and is_barred)
 
     @property
     def is_sound(self) -> bool:
@@ -96,8 +111,9 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
         MetadataLogError, OSError: none can be checked. For a single path: the reason why it cannot.
     """
     reading = read_each(files, paths)
-    copies = reading.copies
-    known = with_undoable(files, survey(copies))
+    known = with_undoable(files, judged_evidence(files, reading.copies))
+    by_place = {copy.place.metadata: copy for copy in known.copies}
+    copies = [by_place[copy.place.metadata] for copy in reading.copies]
     found = tuple(_verified(files, known, copy) for copy in copies)
     half = unreached(known)
     torn = [copy for copy in copies if copy.stop is not None and copy.stop.is_torn and copy.place.manifest is None]
@@ -116,12 +132,13 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
             *not_checked(copies),
             *dict.fromkeys(f"{copy.why_older}. {STARTED_BY}" for copy in copies if copy.why_older is not None),
         ),
+        impossible=tuple(copy.place.log_dir for copy in copies if copy.impossible is not None),
         is_older=any(copy.why_older is not None for copy in copies),
         unfinished=tuple(copy.place.log_dir for copy in (*torn, *known.in_use)),
     )
     if not verification.is_sound:
         return verification
-    voters = known.told_by.voters
+    voters = known.best_with_metadata.voters
     electing = [copy for copy in copies if elects(known, copy)]
     homes = homes_of(electing, voters, brokers_of(known)) if len(electing) > 1 else []
     left = steps_left(files, known, electing or copies)
@@ -129,7 +146,7 @@ def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
     return msgspec.structs.replace(verification, steps=tuple(steps))
 
 
-def _verified(files: Files, known: Survey, copy: Copy) -> Verified:
+def _verified(files: Files, known: RepairEvidence, copy: Copy) -> Verified:
     return Verified(
         path=copy.place.log_dir,
         node_id=copy.node_id,
@@ -150,7 +167,7 @@ def _hash(copy: Copy) -> str | None:
         return None
 
 
-def _problems(files: Files, known: Survey, copy: Copy) -> Iterator[str]:
+def _problems(files: Files, known: RepairEvidence, copy: Copy) -> Iterator[str]:
     try:
         record = pending(files, copy.place.log_dir)
     except CorruptFileError as error:
@@ -169,7 +186,7 @@ def _problems(files: Files, known: Survey, copy: Copy) -> Iterator[str]:
     yield from (str(one) for one in other_disks(known) if one.copy is copy)
 
 
-def _together(files: Files, known: Survey) -> Iterator[str]:
+def _together(files: Files, known: RepairEvidence) -> Iterator[str]:
     yield from (
         f"{conflict}: {conflict.cause}; start none of them, and see kraft recover inspect"
         for conflict in known.conflicts
@@ -180,7 +197,7 @@ def _together(files: Files, known: Survey) -> Iterator[str]:
     risky = endangered(known)
     if risky:
         dirs = dict.fromkeys(one.copy.place.log_dir for one in risky)
-        lines = "; ".join(undo_line(path) for path in dirs if path in known.undoable)
+        lines = "; ".join(str(undo_line(path)) for path in dirs if path in known.undoable)
         back = f" before. This takes the loss back: {lines}" if lines else " of them, and see kraft recover inspect"
         yield f"{danger(known, risky)}; start none{back}"
     yield from (f"{one}: start nothing from it as it is, and see kraft recover inspect" for one in known.stale)
@@ -196,24 +213,26 @@ def _together(files: Files, known: Survey) -> Iterator[str]:
         yield f"{here} voters are here, and {majority_of(len(known.voters))} must start to elect a leader"
 
 
-def _warnings(known: Survey) -> Iterator[str]:
-    yield from (str(one) for one in gone(known) if not is_fetched_again(known, one))
+def _warnings(known: RepairEvidence) -> Iterator[str]:
+    yield from (str(one) for one in discarded_records(known) if not is_fetched_again(known, one))
     yield from elsewhere(known)
-    if known.told_by.voters is None:
+    if known.best_with_metadata.voters is None:
         yield from filter(None, [sentence_of_clone(known)])
     yield from (said for copy in known.copies for said in copy.audited.unread)
     for copy in known.in_use:
         yield (
-            f"{copy.label} is {use_of(copy)}: what is said of it holds so far. Stop it, and verify once more, before "
-            "anything is started or repaired"
+            f"{copy.label} is {use_of(copy)}, so its log may still change. Stop it, and verify again, before anything "
+            "is started or repaired"
         )
 
 
-def _reached(files: Files, known: Survey) -> Iterator[str]:
+def _reached(files: Files, known: RepairEvidence) -> Iterator[str]:
     """Yield problems of copies that would elect without the repair's epoch, or with other voters or addresses."""
     half = unreached(known)
     is_repaired = any(copy.repair is not None for copy in known.copies)
-    ends = "run the repair again on all of them with --apply, or undo it wherever it was done; start none before"
+    ends = (
+        "run the repair again on all of them with --apply, or undo it in each directory that has it; start none before"
+    )
     behind: tuple[Copy, ...] = ()
     if half is not None:
         done, behind = half
@@ -233,14 +252,14 @@ def _reached(files: Files, known: Survey) -> Iterator[str]:
         yield f"quorum-state names different static voters ({said}): {ends}"
 
 
-def _goes_on(known: Survey, done: Copy, copy: Copy) -> Copy | None:
+def _goes_on(known: RepairEvidence, done: Copy, copy: Copy) -> Copy | None:
     """Return another directory of the same node that has the repair which `copy` lacks, or None."""
     begun = -1 if done.repair is None else int(done.repair.epoch)
     same = (one for one in known.copies if one.end.epoch >= begun and one.node_id == copy.node_id)
     return next(same, None)
 
 
-def _left_alone(known: Survey, done: Copy, behind: Sequence[Copy]) -> Iterator[str]:
+def _left_alone(known: RepairEvidence, done: Copy, behind: Sequence[Copy]) -> Iterator[str]:
     """Yield sentences about older copies of nodes that go on from another directory: no repair needs to reach these."""
     for copy in behind:
         new = _goes_on(known, done, copy)
@@ -251,7 +270,7 @@ def _left_alone(known: Survey, done: Copy, behind: Sequence[Copy]) -> Iterator[s
             )
 
 
-def _half_done(known: Survey, done: Copy, behind: Sequence[Copy], ends: str) -> Iterator[str]:
+def _half_done(known: RepairEvidence, done: Copy, behind: Sequence[Copy], ends: str) -> Iterator[str]:
     if not behind:
         return
     begun = -1 if done.repair is None else int(done.repair.epoch)
@@ -260,10 +279,10 @@ def _half_done(known: Survey, done: Copy, behind: Sequence[Copy], ends: str) -> 
     lines = undo_lines(known, with_repair(known, done))
     if done.audited.accepted and not lines:
         yield (
-            f"{what}; and since a node has run there, or its backup is gone, it cannot be taken back: never start "
-            f"{names} as it is, with the voters of before; format it anew, and let it join those that go on"
+            f"{what}. It cannot be undone: a node has run there, or its backup is gone. Never start {names} with the "
+            "voters from before the repair: format it again, and let it join those that go on"
         )
         return
     if len(done.static_voters if done.voters is None else done.voters.voters) == 1:
         ends = f"never start {names} as they are: format them, and let them join {done.label}; or undo the repair"
-    yield f"{what}: {ends}{'. This undoes it: ' if lines else ''}{'; '.join(lines)}"
+    yield f"{what}: {ends}{'. This undoes it: ' if lines else ''}{'; '.join(map(str, lines))}"

@@ -24,10 +24,12 @@ GENERATED: Final = frozenset({"metadata_log/records/codec.py", "metadata_log/rec
 
 LONG_FILE, LONGEST_FILE, MOST_LONG_FILES = 400, 600, 8
 LONG_FUNCTION, LONGEST_FUNCTION, MOST_LONG_FUNCTIONS = 50, 80, 6
-MOST_FRAGMENTS: Final = 15
+MOST_FRAGMENTS: Final = 12
 DEEPEST: Final = 4
 FRAGMENT: Final = 40
 """A file of at most so many lines that exactly one other file imports is a fragment."""
+ONE_FILE_EACH: Final = ("quorum.controller.handlers",)
+"""Packages with one file for each of many like things, here requests: however short, such a file is no fragment."""
 
 _NESTING: Final = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match)
 _BODIES: Final = (ast.stmt, ast.ExceptHandler, ast.match_case)
@@ -114,12 +116,18 @@ def importers(files: Iterable[Source]) -> Mapping[str, set[str]]:
 
 
 def fragments(files: list[Source]) -> dict[str, int]:
-    """Return the fragments by name, with their lines. A package's `__init__` does not count."""
+    """Return the fragments by name, with their lines.
+
+    A package's `__init__` does not count, nor does a file of `ONE_FILE_EACH`.
+    """
     by_module = importers(files)
     return {
         source.name: source.lines
         for source in files
-        if source.lines <= FRAGMENT and not source.name.endswith("__init__.py") and len(by_module[source.module]) == 1
+        if source.lines <= FRAGMENT
+        and not source.name.endswith("__init__.py")
+        and source.module.rpartition(".")[0] not in ONE_FILE_EACH
+        and len(by_module[source.module]) == 1
     }
 
 

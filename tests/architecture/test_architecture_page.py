@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,6 +90,16 @@ PAGE: Final = (ROOT / "docs" / "architecture.md").read_text()
 
 def test_the_tree_names_every_folder() -> None:
     assert folder_complaints(PAGE, ROOT) == []
+
+
+def test_it_counts_the_contracts() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    forbidding = [one for one in contracts if one["type"] == "forbidden"]
+    section = PAGE[PAGE.index("## Who may import whom") : PAGE.index("## Add a request")]
+    assert f"holds {len(contracts)} contracts." in section
+    assert len(forbidding) == 9, "the page says nine"
+    assert "Nine contracts forbid imports" in section
+    assert len(re.findall("^- ", section, re.MULTILINE)) == len(forbidding)
 
 
 def test_every_file_and_name_exists() -> None:

@@ -21,8 +21,32 @@ OLD_NAMES = {
     "quorum/cli": {"Told", "told_of"},
     "quorum/transport": {"Told"},
     "quorum/api": {"only_if_silent"},
+    "metadata_log/tools": {
+        *("Told", "told", "_told", "told_node_id", "Quiet", "Parting", "with_second_look", "kindred", "kindred_groups"),
+        *("aliens", "without_alien_checkpoints", "Brought", "BroughtDirectories", "GoneConfigs", "loose_configs"),
+    },
+    "metadata_log/analysis": {"Told", "told", "_told", "Quiet", "Parting", "aliens", "kindred"},
+    "quorum/recovery": {
+        *("Told", "told", "_told", "told_of", "told_repairs", "told_unfinished", "with_told", "told_by", "Silent"),
+        *(
+            "silent_ones",
+            "Survey",
+            "survey",
+            "speaks",
+            "mute_voters",
+            "Excess",
+            "excess",
+            "_excess",
+            "Gone",
+            "LetGo",
+            "let_go_by",
+        ),
+        *("_let_go", "_was_let_go", "Outlook", "Heard", "Answer", "Rivals", "rivals_of", "heed_rivals"),
+        *("refuse_rivals", "told_of_clone", "told_of_stale", "all_there"),
+    },
+    "broker_agent": {"Told", "told", "AgentDoor", "Caller", "Gate"},
 }
-"""Package → old names of functions, classes and attributes."""
+"""Package → old names of functions, classes, parameters, variables and attributes."""
 
 
 @pytest.mark.parametrize("package", OLD_NAMES)
@@ -37,10 +61,27 @@ def test_no_definition_has_an_old_name(package: str) -> None:
     assert not found
 
 
+OLD_MODULES = {
+    *("told", "speakers", "outlook", "kept_elsewhere", "let_go", "once_held", "leavings", "beside", "homes"),
+    *("excess", "rivals", "electorate", "related", "inspect", "loneliness", "serving", "parking"),
+    *("following", "voter_asks", "gate", "settle", "several", "verify_passed", "verify_reach", "one_moment"),
+    *("settled", "kindred", "second_look", "alien_logs", "left_configs", "brought_directories", "doors"),
+}
+"""Names of modules before the glossary."""
+
+
+@pytest.mark.parametrize("package", OLD_NAMES)
+def test_no_module_has_an_old_name(package: str) -> None:
+    found = {path.relative_to(ROOT) for path in (ROOT / package).rglob("*.py") if path.stem in OLD_MODULES}
+    assert not found
+
+
 def _definitions(tree: ast.Module) -> Iterator[str]:
-    """Yield the names of functions, classes, and of annotated or assigned variables and attributes."""
+    """Yield the names of functions, classes, parameters, and of annotated or assigned variables and attributes."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
         elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
             yield node.id if isinstance(node, ast.Name) else node.attr

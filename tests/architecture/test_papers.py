@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "docs" / "kip-516.md", ROOT / "docs" / "kip-4.md")
 DISAGREEMENTS = "Where they disagree"
-NOT_OURS = ("moot: ", "nobody: ")
+NOT_OURS = ("moot: ", "unclaimed: ")
 BROKERS = "brokers: "
 DIFFERS = "differs: "
 """What we do instead, after the name of the line that the list of disagreements has for it."""
@@ -42,7 +42,7 @@ def _named(cell: str) -> list[str]:
 
 @cache
 def _tests() -> dict[str, tuple[Path, set[str]]]:
-    """By module: its file and its tests, those in classes too."""
+    """Return the file and the tests of each module, those in classes too."""
     found: dict[str, tuple[Path, set[str]]] = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         assert path.stem not in found, f"two modules are called {path.stem}"
@@ -133,7 +133,7 @@ def test_a_line_in_which_the_paper_is_not_followed_has_a_row_that_says_so(page: 
 
 
 def _errors_named_in(module: str) -> set[str]:
-    """Of `Error.X` in a file."""
+    """Return each X of `Error.X` in a file."""
     tree = ast.parse((ROOT / module).read_text())
     attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
     return {node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == "Error"}

@@ -14,6 +14,9 @@ SCRIPT, BASELINE = HERE / "prose_report.py", HERE / "prose.json"
 D572B3A = {"openings": 1674, "words": 2144, "messages": 400, "long": 889, "noise": 58}
 """The totals of the commit from which on no count may rise."""
 
+NOBODY, ANEW = "nobody", "anew"
+"""Banned words: alone they are no sentence, so that this file has no hits."""
+
 PLAIN = '"""Texts."""\n\n\ndef f():\n    """Return 1."""\n'
 
 
@@ -51,6 +54,60 @@ def test_a_count_that_rises_fails(tmp_path: Path, text: str, said: str) -> None:
 
     assert after.returncode == 1
     assert said in after.stdout
+
+
+def _rise_of(checkout: Path, baseline: Path) -> list[str]:
+    done = _report(checkout, "--baseline", str(baseline))
+    assert done.returncode == 1, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_rise_prints_each_new_sentence_with_its_line_and_the_rule(tmp_path: Path) -> None:
+    baseline = tmp_path / "prose.json"
+    old = f'"""Texts."""\n\nA = 1  # {NOBODY} knows\nB = 2  # {NOBODY} asks\n'
+    checkout = _checkout(tmp_path / "checkout", old)
+    assert _report(checkout, "--write", str(baseline)).returncode == 0
+    _checkout(checkout, f"{old}\n# Both are banned: {ANEW}, {NOBODY}.\n")
+    (checkout / "quorum" / "raft" / "page.md").write_text(f"# Page\n\n    code\n\nA sentence.\nIt begins {ANEW}.\n")
+
+    lines = _rise_of(checkout, baseline)
+
+    word = "the quoted words are banned; docs/glossary.md has the word to use"
+    assert lines == [
+        f"prose: docs of quorum: words rose from 0 to 1: {word}",
+        f'prose:   quorum/raft/page.md:6: {ANEW}: "{ANEW}" in: It begins {ANEW}.',
+        f"prose: quorum/raft: words rose from 2 to 4: {word}",
+        f'prose:   quorum/raft/texts.py:6: {NOBODY}: "{NOBODY}" in: Both are banned: {ANEW}, {NOBODY}.',
+        f'prose:   quorum/raft/texts.py:6: {ANEW}: "{ANEW}" in: Both are banned: {ANEW}, {NOBODY}.',
+    ]
+
+
+def test_a_rise_leaves_out_what_a_commit_within_the_baseline_has(tmp_path: Path) -> None:
+    """Counts may rise in a commit, and the sentences move on before the check runs."""
+    baseline = tmp_path / "prose.json"
+    checkout = _checkout(tmp_path / "checkout", '"""Whether it is old."""\n')
+    assert _report(checkout, "--write", str(baseline)).returncode == 0
+    risen = '"""Whether it is old."""\n\n\ndef f():\n    """Where it is new."""\n'
+    _checkout(_checkout(checkout, risen), "\n\n" + risen, "quorum: move texts")
+
+    lines = _rise_of(checkout, baseline)
+
+    assert len(lines) == 2
+    assert "openings rose from 1 to 2: a docstring begins with a verb or a noun" in lines[0]
+    assert lines[1] == "prose:   quorum/raft/texts.py:7: Where it is new."
+
+
+def test_a_rise_above_all_commits_prints_every_place(tmp_path: Path) -> None:
+    baseline = tmp_path / "prose.json"
+    baseline.write_text("{}")
+    checkout = _checkout(tmp_path / "checkout", f'"""Texts.\n\nOne. A {"long " * 25}one.\n"""\n')
+
+    lines = _rise_of(checkout, baseline)
+
+    assert [line.partition(": A long")[0] for line in lines] == [
+        "prose: quorum/raft: long rose from 0 to 1: a sentence has at most 25 words (rule 7)",
+        "prose:   quorum/raft/texts.py:3: 27 words",
+    ]
 
 
 def test_a_count_that_falls_has_to_be_stored(tmp_path: Path) -> None:

@@ -67,6 +67,12 @@ def test_a_fragment_is_a_short_file_that_one_other_imports() -> None:
     assert complaints([fragment, one, lazy], NOTHING) == []
 
 
+def test_a_handler_is_no_fragment() -> None:
+    handler = _source("quorum/controller/handlers/a.py", "x = 1\n")
+    table = _source("quorum/controller/b.py", "from quorum.controller.handlers.a import x\n" + "y = x\n" * 40)
+    assert complaints([handler, table], NOTHING) == []
+
+
 def test_the_budget_names_nothing_that_needs_no_entry() -> None:
     budget = {**NOTHING, "functions": {"quorum/a.py::f": "a table", "quorum/b.py::g": " "}}
     assert complaints([_source("quorum/a.py", FUNCTION)], budget) == [

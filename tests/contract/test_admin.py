@@ -214,7 +214,7 @@ class TestCollections:
             async with Admin("127.0.0.1:9") as admin:
                 with pytest.raises(TypeError, match="is not a TopicCollection"):
                     await admin.delete_topics(["t"])  # type: ignore[arg-type]
-                with pytest.raises(ValueError, match="'t' is there twice"):
+                with pytest.raises(ValueError, match="'t' is listed twice"):
                     await admin.create_topics([_new("t"), _new("t")])
 
         run(main())
@@ -227,7 +227,7 @@ class TestCluster:
                 created = await admin.create_topics([_new("t"), _new("u")])
                 ids = {created.topic_id("t"), created.topic_id("u")}
                 cluster = await admin.cluster()
-                assert cluster.topics() == {"t", "u"}, "the metadata topic is none of them"
+                assert cluster.topics() == {"t", "u"}, "the metadata topic is left out"
                 assert cluster.topic_ids() == ids
                 assert cluster.topic_id("t") == created.topic_id("t")
                 assert cluster.topic_name(cluster.topic_id("u")) == "u"
@@ -236,7 +236,7 @@ class TestCluster:
                 assert found is not None
                 assert (found.topic_id, cluster.topic("v")) == (created.topic_id("t"), None)
                 await admin.delete_topics(TopicCollection.of_topic_names(["t"]))
-                assert cluster.topics() == {"t", "u"}, "it stays as it was told"
+                assert cluster.topics() == {"t", "u"}, "it is a snapshot of its time"
                 assert (await admin.cluster()).topics() == {"u"}
 
         run(main())

@@ -206,7 +206,7 @@ class TestNetwork:
                         destination=_destination(address), correlation=9, request=_registration(), timeout_ms=2_000
                     )
                 )
-                await until(lambda: replies.answers, what="that there is none")
+                await until(lambda: replies.answers, what="the missing response")
             assert replies.answers == [(9, None)]
 
         run(main())

@@ -171,7 +171,7 @@ class TestDescribeConfigs:
             ResourceToDescribe(resource_type=4, name="1", names=("a", "b")),
         )
         assert call.request == DescribeConfigs(resources=asked, include_synonyms=True)
-        assert call.at_least_offset == 0, "whoever is asked answers"
+        assert call.at_least_offset == 0, "any controller may answer"
         topic, refused = said.results
         (told,) = topic.configs
         assert (told.name, told.value, told.read_only, told.config_source) == ("x", None, True, 1)

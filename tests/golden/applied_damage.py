@@ -22,7 +22,7 @@ from tests.support.damage import Damage, copy_cluster
 _TARGET: Final = "/data"
 _ACCEPTING: Final = Asked(loss=True, lost_vote=True)
 _REBUILT: Final = (
-    "nobody_votes", "no_majority", "stranger_votes", "wrong_index", "shifted_index", "wrong_time_index",
+    "no_majority", "stranger_votes", "wrong_index", "shifted_index", "wrong_time_index",
     "index_too_high", "last_index_too_high", "index_after_truncation", "epoch_file_missing", "epoch_file_shifted",
     "epoch_file_lacks_one", "epoch_file_rubbish", "epoch_file_vertical_tab", "epoch_file_spaces",
     "epoch_file_underscore", "grown_leader-epoch-checkpoint", "first_segment_gone", "leader_dropped_of_voters",

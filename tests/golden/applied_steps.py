@@ -12,7 +12,7 @@ import msgspec
 
 from metadata_log.ids import DirectoryId
 from metadata_log.voters import Endpoint
-from quorum.recovery.guards.liveness import Answer
+from quorum.recovery.guards.liveness import ProbeResult
 from quorum.recovery.guards.request import Request
 from quorum.recovery.repairs.cluster_id import propose_cluster_id
 from quorum.recovery.repairs.drop_snapshot import propose_drop_snapshot
@@ -185,5 +185,5 @@ def _set(members: Sequence[str]) -> list[str]:
     return [f"--set {member}" for member in members]
 
 
-def _no_answer(_: Sequence[Endpoint]) -> Sequence[Answer]:
+def _no_answer(_: Sequence[Endpoint]) -> Sequence[ProbeResult]:
     return ()

@@ -28,6 +28,13 @@ _ENVIRONMENT: Final = {"COLUMNS": "100", "LINES": "40", "HOME": f"{PLACE}/home",
 """All that a command finds in its environment. `COLUMNS` sets the width of help, which no terminal changes then."""
 BUG: Final = "bug: "
 """The beginning of a text whose command ended with a traceback."""
+_UNEXPECTED: Final = "this is a bug in kraft"
+"""Part of the message of an exception that no command expects."""
+
+
+def is_of_bug(text: str) -> bool:
+    """Return True if the command of this text ended with an exception that it does not expect."""
+    return text.startswith(BUG) or _UNEXPECTED in text
 
 
 def _text(output: bytes) -> str:

@@ -25,12 +25,24 @@ _MISNAMED: Final = frozenset({
 })  # fmt: skip
 """Repairs that went on from a checkpoint whose name is wrong: the one takes the log now, the other is refused."""
 
+_REFUSED: Final = frozenset({"rebuild-indexes/damage/nobody_votes"})
+"""A repair of a log whose valid prefix ends at its first batch now, since the voter set there is empty."""
+
+_PROVEN: Final = frozenset({
+    "standalone/dynamic-voters/node-1.beside-brokers",
+    *(f"truncate/failovers/node-11.to-{end}" for end in (207, 294, 308)),
+})  # fmt: skip
+"""Repairs that discard records which partition directories prove committed. Version 1 did not count that."""
+
+_DISK: Final = re.compile(r"make room or \w+ the disk")
+"""Part of the message of an interrupted repair, which has another verb now."""
+
 
 @cache
 def _first() -> Mapping[str, str]:
-    """Return the goldens of version 1, without those of `_MISNAMED`."""
+    """Return the goldens of version 1, without those of `_MISNAMED` and `_REFUSED`."""
     every = unpacked((FIXTURES / "applied-version-1.tar.xz").read_bytes())
-    return {name: text for name, text in every.items() if name not in _MISNAMED}
+    return {name: text for name, text in every.items() if name not in _MISNAMED | _REFUSED}
 
 
 def _compare(names: list[str]) -> None:
@@ -40,13 +52,15 @@ def _compare(names: list[str]) -> None:
         assert _without_audits(first) == _without_audits(second), name
         pairs = zip(_AUDIT.findall(first), _AUDIT.findall(second), strict=True)
         for (path, one), (_, two) in pairs:
-            found += [f"{name}: {path} {line}" for line in differences(json.loads(one), json.loads(two))]
+            lines = differences(json.loads(one), json.loads(two))
+            is_proven = name in _PROVEN
+            found += [f"{name}: {path} {line}" for line in lines if not (is_proven and "offsets_lost" in line)]
     assert not found
 
 
 def _without_audits(text: str) -> str:
     """Return the text without the content and digests of audit files and journals."""
-    return _DIGEST.sub(r"  \1", _AUDIT.sub(r"\1", text))
+    return _DIGEST.sub(r"  \1", _AUDIT.sub(r"\1", _DISK.sub("", text)))
 
 
 def test_a_share_of_the_repairs_leaves_the_same_facts() -> None:

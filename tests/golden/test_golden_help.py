@@ -9,7 +9,7 @@ import pytest
 
 from tests.golden.archive import archived_commands, difference, read_archive
 from tests.golden.cases import Scene
-from tests.golden.command import BUG, run_command
+from tests.golden.command import is_of_bug, run_command
 from tests.golden.comparing import compare
 from tests.golden.helping import subcommands
 from tests.golden.scenes import all_cases, damage_groups, scenes_of
@@ -68,7 +68,7 @@ def test_no_golden_is_a_bug() -> None:
         f"{command}/{name.rpartition('.')[0]}"
         for command in {case.command for case in all_cases()}
         for name, text in read_archive(command).items()
-        if text.startswith(BUG)
+        if is_of_bug(text)
     }
     assert not bugs
 

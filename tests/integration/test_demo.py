@@ -1,4 +1,4 @@
-"""The whole demo as a user runs it, and what is left of it when somebody stops it in the middle."""
+"""The whole demo as a user runs it, and the remains of a demo that is stopped in the middle."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ _CHANCE = (
     (r"Committed (?:at least up to offset N|up to offset N, and no record from there on)", "Committed up to offset N"),
     (r" +", " "),
 )
-"""What another run, or another place, tells otherwise; a vote that needs two rounds makes one epoch more, and an
-export may end beyond the high watermark."""
+"""The parts of the output that differ between runs and places.
+
+A vote of two rounds adds an epoch. An export may end beyond the high watermark.
+"""
 _EITHER_WAY = ("then leader of epoch", "Everything in it is committed", "Started again, it cut")
 """A vote may need several rounds, and a killed leader may have had records that no other node had."""
 
@@ -49,7 +51,7 @@ class Run:
         self.lines: list[str] = []
 
     def read_until(self, pattern: str) -> None:
-        """Read what it says up to a line that matches."""
+        """Read the output up to a line that matches."""
         assert self.process.stdout is not None
         for line in self.process.stdout:
             self.lines.append(line)

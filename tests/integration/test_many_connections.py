@@ -72,7 +72,7 @@ def test_ten_thousand_connections(cluster: Cluster, record_property: pytest.Reco
         for each in idle:
             stack.callback(each.process.wait)
             stack.callback(each.process.kill)
-        for _ in ("as they come", "and once more, all at once"):
+        for _ in ("as they come", "and again, all at once"):
             for each in idle:
                 each.tell()
             assert [each.answered() for each in idle] == [count // _PROCESSES] * _PROCESSES
@@ -85,7 +85,7 @@ def test_ten_thousand_connections(cluster: Cluster, record_property: pytest.Reco
 
 
 async def _beside_slow_ones(port: int) -> None:
-    """Some send half a request, some never read what they are answered; whoever else comes is served."""
+    """Check that a client is served although others send half a request or never read their responses."""
     asked = request_bytes(18, 3, written(api_versions(3)))
     async with contextlib.AsyncExitStack() as stack:
         slow = [await stack.enter_async_context(connected_to(LOOPBACK, port)) for _ in range(_SLOW)]

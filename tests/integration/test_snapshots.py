@@ -1,4 +1,4 @@
-"""Real processes that take snapshots and trim: whoever is left behind, or has lost its disk, comes back by one."""
+"""Real processes take snapshots and trim. A node that fell behind or lost its disk returns by a snapshot."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _wait_trimmed(node: Node, offset: int) -> None:
 
 
 def _wait_told(node: Node) -> None:
-    """Until its metrics tell its newest checkpoint, which is seen before they do, and where it had that from."""
+    """Wait until the node's metrics show its newest checkpoint and its origin; the file appears before they do."""
 
     def is_told() -> bool:
         has_taken = _metric(node, "kraft_snapshot_latest_generated_bytes") > 0
@@ -76,7 +76,7 @@ def _wait_told(node: Node) -> None:
         has_one = has_taken or _metric(node, "kraft_snapshot_loaded_total") > 0
         return has_one and _metric(node, "kraft_snapshot_latest_end_offset") == _ends(node)[-1]
 
-    wait_until(f"{node.name} to tell its newest checkpoint", is_told, timeout_s=60)
+    wait_until(f"{node.name} to show its newest checkpoint", is_told, timeout_s=60)
 
 
 def _check_readable(node: Node) -> None:

@@ -23,7 +23,7 @@ from tests.support.kafka.life import BROKER_KILLED, KafkaLife
 pytestmark = [pytest.mark.campaign, pytest.mark.timeout(400)]
 
 _AFTER_A_KILL = {"torn_tail", "uncommitted_tail", "index_remnant"}
-"""What a kill -9 may leave, and the node mends when it starts."""
+"""The findings that a kill -9 may leave, which the node repairs when it starts."""
 _LOOKS = 8
 
 

@@ -1,6 +1,6 @@
 """Stock Kafka brokers, our quorum behind them: reads fenced by topic id, strays set aside, a safe metadata topic.
 
-The scenarios are those that KIP-516 tells of immediate deletion, and who touches the metadata topic.
+The scenarios are those of KIP-516 on immediate deletion, and on access to the metadata topic.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",
 }
-"""Everybody may do everything to what no ACL speaks of."""
+"""Every principal may do everything to a resource without ACLs."""
 ALL_BUT_DELETE = ("ClusterAction", "Alter", "AlterConfigs", "Create", "Describe", "DescribeConfigs", "IdempotentWrite")
 
 
@@ -218,14 +218,14 @@ def test_a_topic_that_is_named_and_given_by_id_is_not_deleted(cluster: KafkaOnOu
 
 
 def _acl(cluster: KafkaOnOurs, change: str, verdict: str, *words: str) -> None:
-    """For everybody who asks here."""
+    """Change an ACL of the anonymous principal, which all clients have here."""
     cluster.admin("acls", f"--{change}", f"--{verdict}-principal", "User:ANONYMOUS", *words, "--force")
 
 
 def test_who_may_not_describe_a_topic_hears_of_its_id_and_not_of_its_name(cluster: KafkaOnOurs) -> None:
     topic_id, broker = _create(cluster, "secret", 11), cluster.broker(11)
     _served(cluster, 11, topic_id)
-    # Whoever may delete on the cluster may delete all, as in Kafka: brokers and tools may do everything but that.
+    # DELETE on the cluster permits the deletion of any topic, as in Kafka: brokers and tools get all other operations.
     _acl(cluster, "add", "allow", "--cluster", *(word for each in ALL_BUT_DELETE for word in ("--operation", each)))
     describe = ("--operation", "Describe", "--topic", "secret")
     _acl(cluster, "add", "deny", *describe)

@@ -43,8 +43,10 @@ def _status(ours: Cluster, tools: KafkaTools) -> dict[str, str]:
 
 
 def test_the_quorum_is_described(ours: Cluster, kafka_tools: KafkaTools) -> None:
-    """Nodes that start together may elect several leaders in turn, and a new one tells no high watermark until it has
-    committed in its epoch."""
+    """Nodes that start together may elect several leaders in turn.
+
+    A new leader reports no high watermark until it has committed in its epoch.
+    """
 
     def told() -> tuple[dict[str, str], list[list[str]]] | None:
         status = _status(ours, kafka_tools)
@@ -52,7 +54,7 @@ def test_the_quorum_is_described(ours: Cluster, kafka_tools: KafkaTools) -> None
         leads = [int(row[0]) for row in rows if row[-1] == "Leader"]
         return (status, rows) if int(status["HighWatermark"]) > 0 and leads == [int(status["LeaderId"])] else None
 
-    status, rows = wait_until("both to be told by one leader", told, timeout_s=60)
+    status, rows = wait_until("one leader to answer both", told, timeout_s=60)
     assert status["ClusterId"].strip() == ours.cluster_id
     leader_id = int(status["LeaderId"])
     assert leader_id in ours.controllers

@@ -1,7 +1,7 @@
-"""One quorum of Java controllers (Kafka 4.4, and 4.3) and of ours: each leads, each is killed, all logs are equal.
+"""One quorum of Java controllers (Kafka 4.4 and 4.3) and our own: each leads, each is killed, all logs are equal.
 
-The seconds between a kill -9 and the moment when all others follow the next leader are printed (`-s`): where a Java
-controller has a say, they hold its fetch timeout of 2 s (docs/mixed-quorum.md).
+The test prints (`-s`) the seconds between a kill -9 and the moment when all others follow the next leader. If a Java
+controller takes part, they include its fetch timeout of 2 s (docs/mixed-quorum.md).
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ _TRIES = 5
 
 @pytest.fixture
 def two_of_kafka(tmp_path: Path, kafka_tools: KafkaTools, previous_kafka_tools: KafkaTools) -> Iterator[MixedQuorum]:
-    """Two Java controllers of two releases, 4.4 and 4.3, and one of ours."""
-    # So long does ours go on leading while nobody fetches (half as long again): see `_leave_a_tail`.
-    # A NoOp that the frozen voters cannot commit would hold up the topic that is asked for then.
+    """Yield two Java controllers of two releases, 4.4 and 4.3, and one of our own."""
+    # Our leader resigns after 1.5 times this timeout without fetches: see `_leave_a_tail`.
+    # A NoOp that the frozen voters cannot commit would hold up the topic that is requested then.
     patient = {"controller.quorum.fetch.timeout.ms": "10000", "metadata.max.idle.interval.ms": "0"}
     with MixedQuorum(
         tmp_path,
@@ -104,7 +104,7 @@ def test_two_java_controllers_and_one_of_ours(two_of_kafka: MixedQuorum) -> None
     other = 3 - java
     assert [at.partition(":")[0] for at in quorum.voters()[3]] == ["CONTROLLER", "GRPC"], "told to the Java leader"
     print(f"2 Java + 1 ours: the Java leader killed, {quorum.timed_kill(java):.2f} s")
-    assert quorum.leader() in (other, 3), "with the vote of ours"
+    assert quorum.leader() in (other, 3), "with the vote of our controller"
     quorum.create("under-the-next")
     quorum.start(java)
     assert quorum.let_ours_lead() == 3
@@ -132,7 +132,7 @@ def _check_refused(quorum: MixedQuorum) -> None:
 
 
 def _hand_over(quorum: MixedQuorum, java: int) -> None:
-    """Ours hands over to a Java controller. The other one waits for it a second, not longer: then it is tried anew."""
+    """Transfer leadership from our controller to a Java one. The others wait one second for it; then try again."""
     for _ in range(_TRIES):
         status, _, err = quorum.kraft("quorum", "transfer", "--to", str(java))
         if status == 0:
@@ -144,7 +144,7 @@ def _hand_over(quorum: MixedQuorum, java: int) -> None:
 
 
 def _leave_a_tail(quorum: MixedQuorum, leader: int) -> None:
-    """The leader dies with records that nobody else has, and the others elect another one."""
+    """Kill the leader while only it has its last records; the others elect another leader."""
     others = [each for each in quorum.controllers_running() if each != leader]
     if leader in quorum.ours:
         for _ in range(_TRIES):
@@ -168,12 +168,14 @@ def _leave_a_tail(quorum: MixedQuorum, leader: int) -> None:
 
 
 def _appends_alone(quorum: MixedQuorum, leader: int, others: list[int]) -> bool:
-    """Whether a leader of ours wrote a request that comes when the others are frozen; not so if, on a slow machine, it
-    had noticed before that nobody follows it."""
-    # Elected it may be, and yet wait for its first records to be committed.
+    """Return True if our leader wrote a request that came while the others were frozen.
+
+    On a slow machine, it may have noticed before that no follower is left, and then writes nothing.
+    """
+    # An elected leader may still wait for its first records to commit.
     wait_until("an active controller", lambda: quorum.kraft("topics", "list")[0] == 0, timeout_s=60)
     quorum.signal(signal.SIGSTOP, *others)
-    # What the leader appends must not go to a Fetch that is parked.
+    # A parked Fetch would take the leader's append to the others.
     wait_until("their Fetches to be answered", lambda: quorum.silence_ms(leader) > 600)
     before = quorum.log_bytes(leader)
     assert quorum.kraft("topics", "create", "--topic", "never-committed", "--timeout", "2")[0] != 0
@@ -181,8 +183,10 @@ def _appends_alone(quorum: MixedQuorum, leader: int, others: list[int]) -> bool:
 
 
 def _writes_alone(quorum: MixedQuorum, leader: int, others: list[int]) -> bool:
-    """Whether a Java leader, which writes a NoOp every half second, wrote two while the others are frozen: the second
-    finds no Fetch that is parked. Not so if it resigned before, 3 s after the last Fetch."""
+    """Return True if a Java leader wrote two NoOps, one every half second, while the others were frozen.
+
+    The second one meets no parked Fetch. False if the leader resigned before, 3 s after the last Fetch.
+    """
     quorum.signal(signal.SIGSTOP, *others)
     for _ in range(2):
         before = quorum.log_bytes(leader)
@@ -195,7 +199,7 @@ def _writes_alone(quorum: MixedQuorum, leader: int, others: list[int]) -> bool:
 
 def _ask_under_java(quorum: MixedQuorum, java: int) -> None:
     """Ask for what needs ours under a Java leader: it upgrades features only if all have registered for them."""
-    wait_until("node 3 to be registered anew", lambda: _upgraded(quorum), timeout_s=60, every_s=0.5)
+    wait_until("node 3 to be registered again", lambda: _upgraded(quorum), timeout_s=60, every_s=0.5)
     assert "metadata.version" in quorum.kafka.admin("features", "describe")
     status, out, err = quorum.kraft("quorum", "describe")
     assert status == 0, err
@@ -258,7 +262,7 @@ def _finish(quorum: MixedQuorum) -> None:
         _check_caught_up(quorum, node_id)
     for node in quorum.kafka.controllers:
         assert "Encountered fatal fault" not in node.said()
-        assert "InvalidReceive" not in node.said(), "nobody speaks gRPC to it"
+        assert "InvalidReceive" not in node.said(), "no node sends it gRPC"
     quorum.stop()
     _check_equal(quorum, committed)
 
@@ -302,7 +306,7 @@ def test_controllers_of_both_kinds_are_added_and_removed_under_leaders_of_both(
 
 @pytest.mark.parametrize("kind", ["java", "ours"])
 def test_static_voters_of_both_kinds_move_into_the_log(tmp_path: Path, kafka_tools: KafkaTools, kind: str) -> None:
-    """At kraft.version 0 every voter tells each new leader where it listens, and that one writes it."""
+    """At kraft.version 0 every voter reports its listeners to each new leader, which writes them."""
     with MixedQuorum(tmp_path, kafka_tools, java=(1, 2), ours=(3,), brokers=(), static_voters=True) as quorum:
         quorum.format()
         quorum.start(1, 2, 3)
@@ -325,9 +329,9 @@ def test_static_voters_of_both_kinds_move_into_the_log(tmp_path: Path, kafka_too
         _finish(quorum)
 
 
-_NOT_YET_TOLD = (
+_NOT_YET_SENT = (
     "not all of the voters support it",
-    "told this leader no directory",
+    "sent this leader no directory",
     "has not registered",
     "irect-to-controller communication is not supported",  # a Java controller that has not loaded the log yet
 )
@@ -338,7 +342,7 @@ def _moved_into_the_log(quorum: MixedQuorum) -> bool:
     try:
         quorum.tools.run("features", *words)
     except ToolFailedError as error:
-        if not any(why in str(error) for why in _NOT_YET_TOLD):
+        if not any(why in str(error) for why in _NOT_YET_SENT):
             raise
         return False
     return True

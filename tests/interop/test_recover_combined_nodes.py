@@ -1,6 +1,6 @@
-"""Three nodes of Kafka, each controller and broker, lose two metadata logs; what is printed brings all back.
+"""Three nodes of Kafka, each controller and broker, lose two metadata logs; the printed steps restore all of them.
 
-The topics' data lies beside the metadata log: whoever formats such a directory has lost its replicas.
+The topics' data lies beside the metadata log: a format of such a directory would delete its replicas.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from quorum.cli.main import run
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import Step
 from tests.support.damage import flip
 from tests.support.kafka.cluster import KafkaNode
 from tests.support.kafka.combined import CombinedCluster
@@ -75,7 +75,7 @@ def repair(
 
 
 def follow(player: Player, survivor: KafkaNode, others: list[KafkaNode], steps: list[Step]) -> None:
-    """What comes first is for the survivor; then all that is said of the others, on one of them after the other."""
+    """Run the first steps on the survivor, then all steps for the other nodes, one node after the other."""
     for_others = next(number for number, step in enumerate(steps) if step.text.startswith("On each other node"))
     for step in steps[:for_others]:
         play(player, survivor, step)
@@ -85,7 +85,7 @@ def follow(player: Player, survivor: KafkaNode, others: list[KafkaNode], steps: 
 
 
 def play(player: Player, node: KafkaNode, step: Step) -> None:
-    """Run what a step prints, with an operator's paths in place of the words that stand for them."""
+    """Run the commands of a step, with real paths in place of the step's placeholders."""
     lines = (
         line.replace("DATA_DIR", "/var/lib/kafka/data")
         .replace("bin/kafka-server-start.sh server.properties", "systemctl start kafka")

@@ -67,13 +67,15 @@ def test_a_broker_and_a_stale_voter_with_other_records_rejoin(
 
 
 def _would_lose(survivor: Copy, broker: Copy, cluster: KafkaCluster) -> str:
-    """What must be said of a broker that is ahead: a checkpoint holds nothing but what was committed.
+    """Return a pattern of the sentence on a broker that is ahead.
 
-    Whether a broker has taken one since the survivor's end is a matter of chance.
+    A checkpoint holds only what was committed, and a directory of the topic proves its record. By chance, a broker has
+    taken a checkpoint since the survivor's end, or has written partition.metadata before its kill.
     """
     proven = max(copy_of(node).extent.snapshot_end for node in cluster.brokers)
     start, end = int(survivor.end.offset), int(broker.end.offset)
-    words = "which may have been committed"
+    has_directory = any(node.log_dir.glob(f"{UNSEEN}-*/partition.metadata") for node in cluster.brokers)
+    words = "committed in part" if has_directory else "which may have been committed"
     if proven > start:
         words = "committed" if proven >= end else "committed in part"
     return rf"offsets {start} to {end} on {re.escape(broker.label)}: [^;]*, topics {UNSEEN}; {words}[.;] "
@@ -86,8 +88,10 @@ def _take_no_checkpoints(node: KafkaNode) -> None:
 
 
 def _drop_checkpoints_past(node: KafkaNode, cut: int) -> None:
-    """Nobody goes back below a checkpoint: `recover` says that such a directory must be set aside. Whether a node has
-    taken one since the survivor's end is a matter of chance, and this test is about logs that are cut."""
+    """Remove the checkpoints above the cut, which chance may have added: this test is about logs that are cut.
+
+    A node cannot go back below a checkpoint; `recover` says that such a directory must be set aside.
+    """
     for path in node.metadata_dir.glob("*.checkpoint"):
         if int(path.name.partition("-")[0]) > cut:
             path.unlink()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -100,7 +101,7 @@ def test_corrupt_log(lost: LostCluster, tmp_path: Path) -> None:
         for block in mending:
             player.run(block, changes={"OFFSET": str(end), "BEGIN": str(begin)})
         assert "torn_tail" in player.output
-        assert f"holds all that stood before offset {begin}" in player.output
+        assert f"holds everything before offset {begin}" in player.output
         assert min(path.name for path in broken.metadata_dir.glob("*.log")) == segment_file(begin)
         check_undo(player, mending[-1])
         for block in starts:
@@ -151,9 +152,9 @@ def test_damage_in_the_middle_and_no_other_copy(lost: LostCluster, tmp_path: Pat
 
 
 def check_only_strays_tell_of_it(nodes: Sequence[KafkaNode], topic: str) -> None:
-    """The logs are equal, and what `kraft check` notes is that brokers keep, as strays, what was let go.
+    """Check that the logs are equal, and that `kraft check` notes the strays of the discarded topic on the brokers.
 
-    A stray whose broker was killed before it had written partition.metadata is nobody's, and says nothing.
+    A stray without partition.metadata, because its broker was killed before it wrote the file, proves nothing.
     """
     log_dirs = [node.log_dir for node in nodes]
     check_logs_are_equal(log_dirs)
@@ -182,8 +183,21 @@ def damage_before(node: KafkaNode, topic: str) -> int:
 
 
 def tear_the_end(node: KafkaNode) -> int:
-    """Leave half of the last batch; where the log ends before it."""
+    """Leave a part of the last batch, as a write that a crash interrupts; return the offset at which the log ends then.
+
+    An index gets its entry after the batch. By chance, the last batch is one of the few with an entry.
+    """
     log = max(node.metadata_dir.glob("*.log"))
     os.truncate(log, log.stat().st_size - 7)
     files = OsFiles()
-    return int(read_copy(files, find_place(files, str(node.log_dir))).end.offset)
+    end = int(read_copy(files, find_place(files, str(node.log_dir))).end.offset)
+    _drop_entries(log.with_suffix(".index"), struct.Struct(">ii"), 0, end - int(log.stem))
+    _drop_entries(log.with_suffix(".timeindex"), struct.Struct(">qi"), 1, end - int(log.stem))
+    return end
+
+
+def _drop_entries(index: Path, entry: struct.Struct, field: int, end: int) -> None:
+    """Cut an index before its first entry of the relative offset `end` or later. `field`: that of the offset."""
+    entries = list(entry.iter_unpack(index.read_bytes()))
+    kept = next((number for number, one in enumerate(entries) if one[field] >= end), len(entries))
+    os.truncate(index, kept * entry.size)

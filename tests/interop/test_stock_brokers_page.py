@@ -28,13 +28,13 @@ def blocks(language: str) -> list[str]:
 
 
 def commands() -> Iterator[list[list[str]]]:
-    """Those of each block, in words."""
+    """Yield the commands of each block, split into words."""
     for block in blocks("sh"):
         yield [shlex.split(line, comments=True) for line in block.replace("\\\n", " ").splitlines()]
 
 
 class Place:
-    """Where the page's hosts are, and its files."""
+    """The local stand-ins for the page's hosts and files."""
 
     def __init__(self, root: Path, tools: KafkaTools) -> None:
         self.tools = tools
@@ -46,7 +46,7 @@ class Place:
         }
 
     def here(self, text: str, node_id: int = BROKERS[0]) -> str:
-        """What stands on the page, as it has to be written here; for this node."""
+        """Return a text of the page with this node's addresses, ids and paths in place of the page's."""
         for number, node in self.controllers.controllers.items():
             own, grpc = node.ports["CONTROLLER"], node.ports["GRPC"]
             directory = id_text(self.controllers.directory_ids[number])
@@ -63,7 +63,7 @@ class Place:
         return text.replace("CLUSTER_ID", self.controllers.cluster_id)
 
     def run(self, words: list[str], node_id: int = BROKERS[0]) -> str:
-        """What a command of the page prints; it has to succeed."""
+        """Run a command of the page, which must succeed; return its output."""
         said = ""
         if "|" in words:
             said, words = f"{words[1]}\n", words[words.index("|") + 1 :]
@@ -77,7 +77,7 @@ class Place:
         return self.tools.run(tool[1], *rest, stdin=said)
 
     def start_broker(self, node_id: int) -> None:
-        """By the page's configuration and its two commands."""
+        """Start a broker with the page's configuration and its two commands."""
         broker = self.brokers[node_id]
         (properties,) = blocks("properties")
         first = f"node.id={BROKERS[0]}"
@@ -130,7 +130,7 @@ def test_the_page_is_done_as_it_is_written(place: Place) -> None:
 
 
 def test_a_broker_that_has_left_is_unregistered(place: Place) -> None:
-    """As the page has it for an agent."""
+    """The page has the same command for an agent."""
     *_, (unregister,) = commands()
     place.brokers[12].stop()
     assert "Broker 12 is no longer registered." in place.run([*unregister[:-1], "12"])
@@ -144,13 +144,13 @@ def test_what_a_broker_of_another_cluster_says(place: Place) -> None:
     meta.write_text(meta.read_text().replace(place.controllers.cluster_id, "TmV3bHlNYWRlQ2x1c3Rlcg"))
     (broker.metadata_dir / "quorum-state").unlink()
     broker.start([*java(place.tools.version), "kafka.Kafka"])
-    wait_until("it to be told twice", lambda: broker.said().count(told) > 1, timeout_s=60)
+    wait_until("it to log the error twice", lambda: broker.said().count(told) > 1, timeout_s=60)
     assert broker.is_running
 
 
 def test_what_a_broker_with_grpc_addresses_says(place: Place) -> None:
     told = "Cancelled in-flight API_VERSIONS request"
-    assert f"| `{told}`, and waits for ever |" in PAGE
+    assert f"| `{told}`, and waits forever |" in PAGE
     broker = place.brokers[12]
     broker.kill()
     text = broker.properties.read_text()
@@ -158,5 +158,5 @@ def test_what_a_broker_with_grpc_addresses_says(place: Place) -> None:
         text = text.replace(f":{node.ports['CONTROLLER']}", f":{node.ports['GRPC']}")
     broker.properties.write_text(text)
     broker.start([*java(place.tools.version), "kafka.Kafka"])
-    wait_until("it to find nobody", lambda: told in broker.said(), timeout_s=60)
+    wait_until("it to find no controller", lambda: told in broker.said(), timeout_s=60)
     assert broker.is_running

@@ -1,8 +1,9 @@
-"""Partitions whose replicas in sync are all gone, on stock brokers of Kafka with three controllers of ours.
+"""Partitions that have lost all replicas in sync, on stock brokers of Kafka with three of our controllers.
 
-Broker 12 is stopped, broker 11 goes on alone and is killed, broker 12 comes back: what was acknowledged meanwhile only
-broker 11 has. Who leads then, and what is lost, is for the topic to say: nobody until an unclean election is asked for,
-broker 12 at once where that is allowed, and broker 12 without loss where it was still eligible (KIP-966).
+Broker 12 is stopped, broker 11 continues alone and is killed, broker 12 comes back. Only broker 11 has the data that
+was acknowledged meanwhile. The topic's config decides. By default, the partition has no leader until an unclean
+election is requested. If unclean elections are enabled, broker 12 leads at once. If broker 12 is still an eligible
+replica, it leads without loss (KIP-966).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ UNCLEAN = {
     "eligible_leader_replicas": (),
     "last_known_elr": (),
 }
-"""How such an election is written: the leader is all of the ISR, nobody else is eligible."""
+"""The record of such an election: the leader is all of the ISR, and no other replica is eligible."""
 EARLY, LATE = ([f"{when}-{number}" for number in range(30)] for when in ("early", "late"))
 SESSION = {"broker.session.timeout.ms": "6000"}
 

@@ -130,7 +130,7 @@ def test_a_vote_of_a_log_of_the_epoch_that_it_stands_in_cannot_be_true_and_a_pre
     [ReplicaKey(node_id=NodeId(3), directory_id=key_of(3).directory_id),
      ReplicaKey(node_id=NodeId(1), directory_id=DirectoryId(b"another disk....")),
      ReplicaKey(node_id=NodeId(10), directory_id=DirectoryId(b"another disk...."))],
-    ids=["another voter", "another disk of ours", "nobody"],
+    ids=["another voter", "another local disk", "nobody"],
 )  # fmt: skip
 def test_a_request_that_is_meant_for_another_replica_changes_nothing(pre: str, addressed: ReplicaKey) -> None:
     """Its epoch changes nothing either: this replica ignores a request for another one."""

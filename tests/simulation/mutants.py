@@ -317,7 +317,7 @@ _DEEP: Final = (
         becomes="        goes = False\n",
     ),
     Mutant(
-        name="rotten bytes are served",
+        name="corrupt bytes are served",
         module="metadata_log.storage.cold_read",
         was="                check_batch(data, position)\n",
         becomes="",

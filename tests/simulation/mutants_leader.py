@@ -38,14 +38,14 @@ LEADER_MUTANTS: Final = (
         becomes="    return progress.log_end_offset == core.log.end_offset\n",
     ),
     Mutant(
-        name="an unknown outcome is told as nothing done",
+        name="an unknown outcome is reported as nothing done",
         module="quorum.node.controller.role",
         was="is_unknown = answer.writes_from is not None and answer.writes_from < appended_end\n",
         becomes="is_unknown = False\n",
         seeds=600,
     ),
     Mutant(
-        name="a refusal is told without proof",
+        name="a rejection is sent without proof",
         module="quorum.node.controller.role",
         was="        needs_proof = not result.records and not HANDLERS.proves_nothing(call.request)\n",
         becomes="        needs_proof = not result.records and call.request is None\n",

@@ -128,7 +128,7 @@ class Node:
             if not self.is_rotten:
                 raise
             self.world.tell(self.node_id, f"refuses its log: {error}")
-            self.world.note("rot is refused at the start")
+            self.world.note("corruption is refused at the start")
             self.is_lost = True
             return
         except (OSError, StorageFailedError, DirectoryError) as error:
@@ -384,8 +384,8 @@ class Node:
             self.world.tell(self.node_id, f"installs snapshot {event.end}")
             self.world.note("a snapshot is installed")
         elif type(event) is SnapshotDamaged:
-            self.world.tell(self.node_id, f"gives nobody snapshot {event.end}, which has rotted")
-            self.world.note("a rotten snapshot is given to nobody")
+            self.world.tell(self.node_id, f"does not send snapshot {event.end}, which is corrupt")
+            self.world.note("a corrupt snapshot is not sent")
         elif type(event) is SnapshotGenerated:
             self.world.tell(self.node_id, f"has taken snapshot {event.end}")
             self.world.note("a snapshot is taken")

@@ -123,7 +123,7 @@ SNAPSHOT_MUTANTS: Final = (
         becomes="    if end.offset > log.log_end_offset:\n        return False\n",
     ),
     Mutant(
-        name="a rotten snapshot is served",
+        name="a corrupt snapshot is served",
         module="metadata_log.storage.checkpoint_ops",
         was="            if self.position == 0:\n                check_checkpoint(",
         becomes="            if self.position < 0:\n                check_checkpoint(",

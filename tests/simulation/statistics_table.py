@@ -86,13 +86,13 @@ LINES: Final = (
         {"unsynced bytes are lost": "lost", "a write is torn": "torn"},
     ),
     Line(
-        "bit rot of what is committed",
+        "corruption of committed bytes",
         "`_bit_rot`, `_snapshot_rot`, `rot_ahead`",
         ("bit rot", "snapshot rot", "rot ahead"),
         {
-            "rot is refused at the start": "refused at the start",
-            "rot is refused by a reader": "by a reader",
-            "a rotten snapshot is given to nobody": "a checkpoint before it was served",
+            "corruption is refused at the start": "refused at the start",
+            "corruption is refused by a reader": "by a reader",
+            "a corrupt snapshot is not sent": "a checkpoint before it was served",
         },
     ),
     Line(

@@ -11,6 +11,8 @@ from typing import Final
 _SENTENCES: Final = frozenset({"text", "why", "proof", "not_checked", "asked"})
 _ADDED: Final = frozenset({"proven"})
 """Facts that no file of version 1 has."""
+_ADDED_TO_STEPS: Final = "recover"
+"""The commands of a step as data, which no file of version 1 has."""
 _EMPTY: Final = (None, [], {}, -1)
 """Values that version 2 leaves out among the facts."""
 
@@ -37,7 +39,7 @@ def _differing_facts(first: object, second: object) -> Iterator[str]:
 
 
 def _differing(path: str, first: object, second: object) -> Iterator[str]:
-    if path.rpartition(".")[2] in _SENTENCES:
+    if path.rpartition(".")[2] in {*_SENTENCES, _ADDED_TO_STEPS}:
         return
     if isinstance(first, dict) and isinstance(second, dict):
         for name in sorted({*first, *second}):

@@ -32,7 +32,7 @@ from quorum.api.brokers import (
 )
 from quorum.api.context import RequestContext
 from quorum.api.error_codes import Error
-from quorum.api.request import Request
+from quorum.api.request import Read, Request
 from quorum.api.topics import (
     CreatableConfig,
     CreatableReplicaAssignment,
@@ -44,6 +44,7 @@ from quorum.controller.authorizer import Authorizer
 from quorum.controller.config import ControllerConfig
 from quorum.controller.machine import ControllerMachine
 from quorum.controller.result import ControllerResult
+from quorum.node.controller.reads import ImageReader
 
 CLUSTER_ID = "c1u5t3r-id-c1u5t3r-id-"
 LEVEL = 30
@@ -147,11 +148,15 @@ class ControlledCluster:
         return result
 
     def ask(self, request: Request, context: RequestContext | None = None) -> ControllerResult:
-        """Handle one request, and append its records."""
+        """Handle one request, and append its records. A read gets the same response from the image alone."""
         self.draw += 1
-        result = self.machine.on_request(
-            request, context or RequestContext(), self.image, self.next_offset, self.time, self.draw, self.ids
-        )
+        context = context or RequestContext()
+        result = self.machine.on_request(request, context, self.image, self.next_offset, self.time, self.draw, self.ids)
+        is_late = context.deadline_ms is not None and self.time.monotonic_ms >= context.deadline_ms
+        if isinstance(request, Read) and not is_late:
+            assert result.records == (), "a read writes records"
+            read = ImageReader(self.config).read(request, context, self.image, self.time.monotonic_ms)
+            assert read == result.response, "a read's handler uses more than the image: a standby responds differently"
         self.append(result.records)
         return result
 

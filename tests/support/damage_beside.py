@@ -72,7 +72,7 @@ def broker_disk_with_another_id(cluster: Cluster) -> Planted:
     """The same disk with another directory.id than the registered one, and assigned partitions."""
     path = cluster.node(11) / "data1" / META_PROPERTIES_FILE
     path.write_text(path.read_text().replace("6y6OYCbUqyddgSW8tK_XgQ", "ZGlyZWN0b3J5LWlkLTk5OQ"))
-    return Planted("directory_not_registered", 11, path, also=frozenset({"partition_on_other_disk"}))
+    return Planted("directory_not_registered", 11, path)
 
 
 def voted_in_another_cluster(cluster: Cluster) -> Planted:

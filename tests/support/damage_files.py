@@ -297,8 +297,7 @@ def _unreadable(kind: str, name: str) -> Callable[[Cluster], Planted]:
         path = next(iter(sorted(cluster.node(1).glob(f"data/**/{name}"))))
         path.unlink()
         path.mkdir()
-        also = frozenset({"missing_checkpoint"}) if name.endswith(".checkpoint") else frozenset[str]()
-        return Planted(kind, 1, path, also=also)
+        return Planted(kind, 1, path)
 
     return plant
 

@@ -120,11 +120,11 @@ with_two_more = of_voters(
 _9_for_3 = of_voters(lambda voters: (*voters[:2], _another(voters[2], 9)))
 
 
-def _at_once(change: Change, *also: str) -> Callable[[Cluster], Planted]:
+def _at_once(change: Change) -> Callable[[Cluster], Planted]:
     def plant(cluster: Cluster) -> Planted:
         path = cluster.segment(3)
         offset, position = with_voters(path, change)
-        return Planted("voters_changed_at_once", 3, path, offset, position, frozenset(also))
+        return Planted("voters_changed_at_once", 3, path, offset, position)
 
     return plant
 
@@ -199,9 +199,9 @@ QUORUM_DAMAGE = [
     Damage("epoch_is_no_number", "failovers", _in_state(1, '"leaderEpoch":9', '"leaderEpoch":true', "corrupt_file")),
     Damage("epoch_is_a_fraction", "failovers", _in_state(1, '"leaderEpoch":9', '"leaderEpoch":9.5', "corrupt_file")),
     Damage("voters_removed_at_once", "basic", _at_once(only_voter_1)),
-    Damage("voters_added_at_once", "basic", _at_once(with_two_more, "voter_absent")),
-    Damage("voter_replaced_at_once", "basic", _at_once(_9_for_3, "voter_absent")),
-    Damage("voter_disk_replaced_at_once", "basic", _at_once(in_other_directory, "not_the_voter")),
+    Damage("voters_added_at_once", "basic", _at_once(with_two_more)),
+    Damage("voter_replaced_at_once", "basic", _at_once(_9_for_3)),
+    Damage("voter_disk_replaced_at_once", "basic", _at_once(in_other_directory)),
     Damage("voter_without_address", "basic", _impossible(without_address)),
     Damage("voters_removed_after_checkpoint", "failovers", _at_once_after_checkpoint),
 ]

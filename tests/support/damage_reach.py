@@ -20,7 +20,6 @@ _EMPTY_PRODUCERS = bytes.fromhex("0001 48674bc7 00000000")
 _CUT = frozenset({"log_cut"})
 _ALONE = frozenset({"committed_lost"})
 """The last record of `basic` is on nodes 2 and 3 alone: if node 2 loses it, a majority lacks it."""
-_LOST = _ALONE | {"voter_without_log"}
 
 
 def bare(cluster: Cluster, node_id: int, *suffixes: str) -> None:
@@ -41,13 +40,13 @@ def cut_at(cluster: Cluster, node_id: int, offset: int) -> tuple[int, int]:
 def segment_gone(cluster: Cluster) -> Planted:
     """A missing segment whose indexes are still there."""
     cluster.segment(_HIT).unlink()
-    return Planted("log_missing", _HIT, cluster.metadata(_HIT), 0, also=_LOST)
+    return Planted("log_missing", _HIT, cluster.metadata(_HIT), 0, also=_ALONE)
 
 
 def segment_and_indexes_gone(cluster: Cluster) -> Planted:
     """A log directory with nothing but the sidecar files."""
     bare(cluster, _HIT, ".log", ".index", ".timeindex")
-    return Planted("log_missing", _HIT, cluster.metadata(_HIT), 0, also=frozenset({"voter_without_log"}))
+    return Planted("log_missing", _HIT, cluster.metadata(_HIT), 0)
 
 
 def first_segment_gone(cluster: Cluster) -> Planted:
@@ -66,7 +65,7 @@ def log_emptied(cluster: Cluster) -> Planted:
     """An empty segment beside its indexes."""
     path = cluster.segment(_HIT)
     path.write_bytes(b"")
-    return Planted("log_cut", _HIT, path, 0, 0, _LOST)
+    return Planted("log_cut", _HIT, path, 0, 0, _ALONE)
 
 
 def log_and_proofs_emptied(cluster: Cluster) -> Planted:
@@ -74,14 +73,14 @@ def log_and_proofs_emptied(cluster: Cluster) -> Planted:
     path = cluster.segment(_HIT)
     path.write_bytes(b"")
     bare(cluster, _HIT, ".index", ".timeindex")
-    return Planted("voter_without_log", _HIT, path, 0, also=_CUT)
+    return Planted("voter_without_log", _HIT, path, 0)
 
 
 def log_zeroed(cluster: Cluster) -> Planted:
     """A segment of zeros."""
     path = cluster.segment(_HIT)
     path.write_bytes(bytes(path.stat().st_size))
-    return Planted("log_cut", _HIT, path, 0, 0, _LOST | {"corrupt_batch"})
+    return Planted("log_cut", _HIT, path, 0, 0, _ALONE | {"corrupt_batch"})
 
 
 def cut_beside_time_index(cluster: Cluster) -> Planted:
@@ -103,7 +102,7 @@ def cut_in_the_last_batch(cluster: Cluster) -> Planted:
     path = cluster.segment(_HIT)
     position, header = place_of(path, -1)
     path.write_bytes(path.read_bytes()[:-7])
-    return Planted("corrupt_batch", _HIT, path, int(header.base_offset), position, _CUT | _ALONE)
+    return Planted("corrupt_batch", _HIT, path, int(header.base_offset), position, _ALONE)
 
 
 def cut_beside_epochs(cluster: Cluster) -> Planted:
@@ -132,7 +131,7 @@ def random_log(cluster: Cluster) -> Planted:
     path = cluster.segment(_HIT)
     path.write_bytes(Random(4).randbytes(path.stat().st_size))
     bare(cluster, _HIT, ".index", ".timeindex")
-    return Planted("corrupt_batch", _HIT, path, 0, 0, frozenset({"voter_without_log", "log_cut"}))
+    return Planted("corrupt_batch", _HIT, path, 0, 0)
 
 
 def random_half(cluster: Cluster) -> Planted:
@@ -168,14 +167,14 @@ def emptied_on_majority(cluster: Cluster) -> Planted:
     for node_id in (1, _HIT):
         cluster.segment(node_id).write_bytes(b"")
         bare(cluster, node_id, ".index", ".timeindex", EPOCH_FILE, QUORUM_STATE_FILE)
-    return Planted("committed_lost", _HIT, cluster.segment(_HIT), 0, also=frozenset({"voter_without_log"}))
+    return Planted("committed_lost", _HIT, cluster.segment(_HIT), 0)
 
 
 def gone_on_majority(cluster: Cluster) -> Planted:
     """Two of three metadata directories that are missing."""
     for node_id in (1, _HIT):
         shutil.rmtree(cluster.disk(node_id) / METADATA_DIRECTORY)
-    return Planted("committed_lost", _HIT, cluster.node(_HIT), 0, also=frozenset({"voter_without_log"}))
+    return Planted("committed_lost", _HIT, cluster.node(_HIT), 0)
 
 
 def far_ahead(cluster: Cluster) -> Planted:

@@ -202,8 +202,7 @@ def above_level(cluster: Cluster) -> Planted:
     unassigned = (UNASSIGNED_DIRECTORY_ID, UNASSIGNED_DIRECTORY_ID)
     value = encode_record(partition_record(NEW_ID, partition_id=1, directories=unassigned), 2)
     offset, position = append(path, [value])
-    # Only a controller with a committed LeaderChange writes metadata; the logs here have none for this epoch.
-    return Planted("record_above_level", LEADER, path, offset, position, frozenset({"committed_lost"}))
+    return Planted("record_above_level", LEADER, path, offset, position)
 
 
 def hidden_in_transaction(cluster: Cluster) -> Planted:

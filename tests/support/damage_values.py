@@ -117,7 +117,7 @@ def kraft_version_fallen(cluster: Cluster) -> Planted:
         build_control_batch(base_offset=offset, epoch=epoch, timestamp_ms=last.max_timestamp, records=[record])
     )
     write(path, batches)
-    return Planted("impossible_record", _HIT, path, int(offset), position, _DIFFERS)
+    return Planted("impossible_record", _HIT, path, int(offset), position)
 
 
 def kraft_version_of_checkpoint(cluster: Cluster) -> Planted:
@@ -158,10 +158,8 @@ def transaction_abandoned(cluster: Cluster) -> Planted:
     (cluster.metadata(LEADER) / "leader-epoch-checkpoint").write_text(f"0\n2\n1 0\n2 {offset + 2}\n")
     state = cluster.metadata(LEADER) / QUORUM_STATE_FILE
     state.write_text(json.dumps(json.loads(state.read_text()) | {"leaderEpoch": 2}, separators=(",", ":")))
-    # Only a controller with a committed LeaderChange writes metadata; the other logs here do not have it,
-    # and their quorum-state files lack the votes that it counts.
-    also = frozenset({"committed_lost", "voter_set_back"})
-    return Planted("transaction_broken", LEADER, path, offset + 3, position, also)
+    # The log holds a record of epoch 2 that no controller writes, so its LeaderChange accuses no voter.
+    return Planted("transaction_broken", LEADER, path, offset + 3, position)
 
 
 def level_too_low(cluster: Cluster) -> Planted:
@@ -190,7 +188,8 @@ def _voted(directory: str | None, **fields: object) -> Callable[[Cluster], Plant
         path = cluster.metadata(_HIT) / QUORUM_STATE_FILE
         named = {} if directory is None else {"votedDirectoryId": directory}
         path.write_text(json.dumps(json.loads(path.read_text()) | named | fields, separators=(",", ":")))
-        return Planted("vote_for_stranger", _HIT, path, also=frozenset({"two_votes"}))
+        also = frozenset({"two_votes"}) if "votedId" in fields else frozenset[str]()
+        return Planted("vote_for_stranger", _HIT, path, also=also)
 
     return plant
 

@@ -68,12 +68,12 @@ FILES_MISUSES: Final = (
     Case(
         "drop the only checkpoint",
         lambda b: ["drop-snapshot", "--dir", without_snapshot(b), "--missing", "rest"],
-        r"its metadata cannot be told.*from-broker",
+        r"its metadata cannot be read.*from-broker",
     ),
     Case("indexes of a damaged log", lambda b: ["rebuild-indexes", "--dir", damaged(b)], r"is damaged at"),
     Case("indexes that are right", lambda b: ["rebuild-indexes", "--dir", b.node("basic", 1)], r"already"),
     Case(
-        "a cluster id that is none",
+        "a cluster id that is invalid",
         lambda b: ["cluster-id", "--dir", b.node("basic", 1), "--to", "A" * 22],
         r"kraft storage random-uuid",
     ),
@@ -111,7 +111,7 @@ FILES_MISUSES: Final = (
     ),
     Case("undo in an export", lambda b: ["undo", "--dir", exported(b)], r"is an export "),
     Case(
-        "an export that cannot be told",
+        "an export without a valid manifest",
         lambda b: [*standalone(b, b.node("basic", 2)), "--copy", exported(b, manifest="{")],
         r"manifest.json: it is no manifest of an export",
     ),

@@ -29,7 +29,7 @@ MEMBERS_MISUSES: Final = (
         r"holds a metadata log already: .*kraft recover standalone",
     ),
     Case(
-        "from a broker once more",
+        "from a broker again",
         lambda b: from_broker(b, made_from_broker(b), *HERE),
         r"the result of `kraft recover from-broker` of 20.*: start the controller",
     ),
@@ -64,7 +64,7 @@ MEMBERS_MISUSES: Final = (
         lambda b: from_broker(b, b.root / "new", *HERE, node_id=12),
         r"--node-id 12 is a broker's: give the id of a lost controller, one of 1, 2, 3",
     ),
-    Case("no endpoint", lambda b: from_broker(b, b.root / "new"), r"say where it listens, --endpoint"),
+    Case("no endpoint", lambda b: from_broker(b, b.root / "new"), r"Give its listener: --endpoint"),
     Case(
         "another listener",
         lambda b: from_broker(b, b.root / "new", "--endpoint", "PLAINTEXT://localhost:1"),
@@ -110,7 +110,7 @@ MEMBERS_MISUSES: Final = (
     Case(
         "a voter without its directory",
         lambda b: voters(b, "1@a:1", "2@b:1", "3@c:1", nodes=(1, 2)),
-        r"--set 3: there is no --dir of node 3",
+        r"--set 3: no --dir is of node 3",
     ),
     Case(
         "a voter by id without its directory",
@@ -132,9 +132,9 @@ MEMBERS_MISUSES: Final = (
     ),
     Case("two voters at one address", lambda b: voters(b, "1@a:1", "2@a:1", nodes=(1, 2)), r"a:1 is named twice"),
     Case("one voter twice", lambda b: voters(b, "1@a:1", "1@b:1", nodes=(1,)), r"voter 1 is named 2 times"),
-    Case("a voter that is none", lambda b: voters(b, "one@a:1"), r"write id@host:port"),
+    Case("a voter that is invalid", lambda b: voters(b, "one@a:1"), r"write id@host:port"),
     Case("a voter everywhere", lambda b: voters(b, "1@0.0.0.0:1"), r"'1@0\.0\.0\.0:1': 0\.0\.0\.0 means every address"),
-    Case("a voter everywhere by IPv6", lambda b: voters(b, "1@[::]:1"), r":: means every address.*name the host"),
+    Case("a voter everywhere by IPv6", lambda b: voters(b, "1@[::]:1"), r":: means every address.*Name the host"),
     Case("a voter at no name of a host", lambda b: voters(b, "1@a..b:1"), r"'a\.\.b' is no name of a host"),
     Case(
         "a listener at no name of a host",
@@ -163,7 +163,7 @@ MEMBERS_MISUSES: Final = (
             "--endpoint",
             "CONTROLLER://[0:0::]:1",
         ],
-        r"--endpoint .*0:0:: means every address.*nobody else can reach it",
+        r"--endpoint .*0:0:: means every address.*no other node can reach it",
     ),
     Case(
         "a new controller nowhere",
@@ -179,7 +179,7 @@ MEMBERS_MISUSES: Final = (
     Case(
         "dynamic voters as static ones",
         lambda b: ["static-voters", "--dir", b.node("basic", 1), "--set", "1@a:1", "--missing", "rest"],
-        r"the configuration's are ignored",
+        r"those of the configuration are ignored",
     ),
     Case(
         "static voters without directories",

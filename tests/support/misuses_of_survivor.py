@@ -173,7 +173,7 @@ SURVIVOR_MISUSES: Final = (
         r"more than an epoch can be \(2147483647\): give 2147483645 at most",
     ),
     Case(
-        "an endpoint that is none",
+        "an endpoint that is invalid",
         lambda b: standalone(b, b.node("basic", 1), "--endpoint", "localhost:1"),
         r"write LISTENER://HOST:PORT",
     ),
@@ -189,7 +189,7 @@ SURVIVOR_MISUSES: Final = (
     ),
     Case("a listener named twice", lambda b: standalone(b, b.node("basic", 1), *HERE, *HERE), r"is named twice"),
     Case(
-        "an address that is none",
+        "an address that is invalid",
         lambda b: standalone(b, b.node("basic", 1), "--bootstrap-controller", "here"),
         r"'here' is no HOST:PORT",
     ),

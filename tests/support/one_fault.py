@@ -29,10 +29,12 @@ from metadata_log.records import (
     encode_control,
     encode_record,
 )
-from tests.support.damage import append, other_bytes, sealed, split, with_bytes, write
+from tests.support.damage import Cluster, append, copy_cluster, other_bytes, sealed, split, with_bytes, write
 from tests.support.damage_voters import change_controls, of_voters
 from tests.support.image_records import topic_id
 
+_SCENARIOS: Final = ("basic", "basic-4.4", "every-record", "failovers", "failovers-4.4", "static-3.9", "upgrade-path")
+_FOREIGN: Final = "foreign log"
 Fault: TypeAlias = Callable[[Path, random.Random], bool]
 """Damages the node with this metadata directory; returns False if it has nothing to damage in this way."""
 
@@ -246,6 +248,40 @@ def put_foreign_log(metadata: Path, foreign: Path) -> None:
 def with_other_voters(path: Path) -> None:
     """Give a file's voters other directory ids: the scenarios share theirs, but real clusters do not."""
     write(path, [sealed(batch.replace(b"directory-id-", b"another-disk-")) for batch in split(path)])
+
+
+class Planted(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster with one fault, and the node that has it."""
+
+    cluster: Cluster
+    scenario: str
+    fault: str
+    node_id: int
+
+    @property
+    def said(self) -> str:
+        """The fault and its place, for a failing test."""
+        return f"{self.scenario}, {self.fault} on node {self.node_id}"
+
+
+def with_one_fault(seed: int, clusters: Path, target: Path) -> Planted:
+    """Copy a scenario to a path below `target`, and plant a fault; the seed draws both."""
+    draw = random.Random(seed)
+    scenario = draw.choice(_SCENARIOS)
+    cluster = copy_cluster(clusters / scenario, target / scenario)
+    nodes = metadata_of(cluster.root)
+    node_id = draw.choice(sorted(nodes))
+    names = [*FAULTS, _FOREIGN]
+    draw.shuffle(names)
+    for name in names:
+        if name == _FOREIGN:
+            other = draw.choice([each for each in _SCENARIOS if each != scenario])
+            foreign = metadata_of(clusters / other)
+            put_foreign_log(nodes[node_id], foreign[draw.choice(sorted(foreign))])
+            break
+        if FAULTS[name](nodes[node_id], draw):
+            break
+    return Planted(cluster=cluster, scenario=scenario, fault=name, node_id=node_id)
 
 
 FAULTS: Final[dict[str, Fault]] = {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -45,11 +46,17 @@ def described() -> dict[str, Described]:
 
 
 def commands_with(form: str) -> set[str]:
-    """Return the commands whose `-o` takes this form, from the command line's own tree."""
-    found = set[str]()
+    """Return the commands whose `-o` takes this form."""
+    return {f"kraft {words}" for words, forms in all_commands().items() if form in forms}
+
+
+@functools.cache
+def all_commands() -> Mapping[str, Sequence[str]]:
+    """Return every command, without `kraft`, and the forms that its `-o` takes: from the command line's own tree."""
+    found: dict[str, Sequence[str]] = {}
     for name in COMMANDS:
         tree: Any = get_command(build_app([name], COMMANDS))
-        found |= {f"kraft {words}" for words, forms in _leaves(tree.commands[name], [name]) if form in forms}
+        found |= _leaves(tree.commands[name], [name])
     return found
 
 

@@ -57,7 +57,7 @@ MUTANTS = (
         400,
     ),
     Mutant(
-        "a diverging log is taken for a prefix",
+        "a diverging log counts as a prefix",
         "log_state.py",
         "        return None if end.epoch == epoch and offset <= end.offset else Diverging(end=end)\n",
         "        return None if offset <= self.end_offset else Diverging(end=end)\n",
@@ -99,7 +99,7 @@ MUTANTS = (
         400,
     ),
     Mutant(
-        "nobody asks again after a lost vote",
+        "a lost vote is not requested again",
         "elections.py",
         "    is_due = state.retry_at_ms is not None and",
         "    is_due = False and",

@@ -21,7 +21,7 @@ from metadata_log.offsets import Epoch
 from metadata_log.voters import Endpoint
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.read_copies import batches_from
-from quorum.recovery.guards.liveness import Answer
+from quorum.recovery.guards.liveness import ProbeResult
 from quorum.recovery.guards.request import Proposal, Request
 from quorum.recovery.journal.carry_out import Author, carry_out, finish
 from quorum.recovery.journal.errors import AlreadyDoneError, RecoveryError
@@ -36,7 +36,7 @@ DRAWS = (0, 7)
 Propose = Callable[[Files], Proposal]
 
 
-def nobody(endpoints: Sequence[Endpoint]) -> Sequence[Answer]:
+def nobody(endpoints: Sequence[Endpoint]) -> Sequence[ProbeResult]:
     """Return no response from any endpoint."""
     assert endpoints
     return ()

@@ -11,7 +11,7 @@ from typing import Final
 from metadata_log.analysis.report.groups import names_of
 from metadata_log.analysis.report.verdict import Difference, ReplicaSummary, Verdict
 from metadata_log.tools.findings.finding import KINDS, Finding, Severity
-from metadata_log.tools.words import count_of
+from metadata_log.tools.words import capital, count_of
 
 _DIFFERENCE: Final = ("log_mismatch", "committed_prefix_differs")
 _NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -21,7 +21,7 @@ def headline(verdict: Verdict) -> str:
     """Return the news, without a full stop: the gravest finding, or that there are no errors."""
     gravest = _gravest(verdict)
     news = _clean(verdict) if gravest is None else _bad(verdict, gravest)
-    return news[:1].upper() + news[1:]
+    return capital(news)
 
 
 def in_words(count: int) -> str:

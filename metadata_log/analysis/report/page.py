@@ -19,8 +19,9 @@ from metadata_log.analysis.report.verdict import Verdict, for_other_readers
 from metadata_log.tools.findings.finding import KINDS, Finding
 from metadata_log.tools.new_files import naming, new_file, writing_to
 from metadata_log.tools.pictures.page import Column, html_page, made_line, table
+from metadata_log.tools.replicas.committed_bounds import UPPER_UNKNOWN
 from metadata_log.tools.times import time_text
-from metadata_log.tools.words import count_of
+from metadata_log.tools.words import capital, count_of
 
 _FINDINGS_SHOWN: Final = 200
 _EVENTS_SHOWN: Final = 200
@@ -80,7 +81,7 @@ def _banner(verdict: Verdict, news: str) -> str:
     kind = "clean" if verdict.is_clean else "dirty"
     bounds = f"Every record below offset {verdict.lower:,} was committed: {verdict.because}."
     if verdict.upper is None:
-        bounds += " Too few voters' logs are here to say how far it may reach."
+        bounds += f" How far it may reach is not known: {UPPER_UNKNOWN}."
     elif verdict.upper > verdict.lower:
         bounds += f" Up to {verdict.upper:,}, records may have been."
     return (
@@ -115,18 +116,14 @@ def _finding(verdict: Verdict, finding: Finding) -> str:
     also = "".join(f"<p>So also: {escape(each)}.</p>" for each in finding.consequences or ())
     return (
         f'<article class="finding"><span class="pill {finding.severity}">{finding.severity}</span><div>'
-        f'<h3>{escape(_capital(KINDS[finding.kind].title))}</h3><div class="where">{" · ".join(where)}</div>'
+        f'<h3>{escape(capital(KINDS[finding.kind].title))}</h3><div class="where">{" · ".join(where)}</div>'
         f"<p>{escape(_sentence(finding.meaning))}</p>{also}"
         f'<p class="lead">What to do: {escape(finding.advice)}.</p></div></article>'
     )
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _sentence(text: str) -> str:
-    return f"{_capital(text)}."
+    return f"{capital(text)}."
 
 
 def _over_time(verdict: Verdict) -> str:
@@ -152,7 +149,7 @@ def _by_offset(verdict: Verdict) -> str:
 def _checks(verdict: Verdict) -> str:
     """Return the kinds that were judged and not found, folded, and those that were not judged, with the reasons."""
     passed = [KINDS[name] for name in verdict.judged_kinds if not verdict.count_of(name)]
-    items = "".join(f"<li>{escape(_capital(kind.title))}{_outcome(verdict, kind.name)}</li>" for kind in passed)
+    items = "".join(f"<li>{escape(capital(kind.title))}{_outcome(verdict, kind.name)}</li>" for kind in passed)
     found = _folded(
         f"{len(passed)} of {len(verdict.judged_kinds)} kinds of findings were judged and not found",
         "passed",

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from metadata_log.analysis.report.verdict import Verdict
 from metadata_log.tools.findings.finding import Finding, Severity
+from metadata_log.tools.replicas.committed_bounds import UPPER_UNKNOWN
 from metadata_log.tools.words import heading_of
 
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -44,7 +45,7 @@ def _bounds(verdict: Verdict) -> str:
         return f"up to offset {verdict.lower}, and no record from there on"
     least = f"at least up to offset {verdict.lower}"
     if verdict.upper is None:
-        return f"{least}; too few voters are here to give an upper bound"
+        return f"{least}; no upper bound, {UPPER_UNKNOWN}"
     return f"{least}, at most up to {verdict.upper}"
 
 

@@ -21,7 +21,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.image import MetadataImage, records_of
 from metadata_log.image.hash import image_hash
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch, is_possible
-from metadata_log.records import encode_record
+from metadata_log.records import VotersRecord, encode_record
 from metadata_log.storage.checkpoint import (
     Checkpoint,
     CheckpointTimes,
@@ -141,6 +141,10 @@ def save_backup(
     return manifest
 
 
+def _named_voters(record: VotersRecord, where: str) -> tuple[str, ...]:
+    return tuple(map(format_voter, VoterSet.from_record(record, where)))
+
+
 def _manifest_of(state: State, content: bytes, *, cluster_id: str | None, now_ms: int, records: int) -> BackupManifest:
     """Return the manifest of a checkpoint, without its own checksum."""
     image, quorum = state.image, state.quorum
@@ -153,7 +157,7 @@ def _manifest_of(state: State, content: bytes, *, cluster_id: str | None, now_ms
         kraft_version=quorum.kraft_version,
         metadata_version=image.features.metadata_version or 0,
         features=dict(sorted(image.features.levels.items())),
-        voters=() if quorum.voters is None else tuple(map(format_voter, VoterSet.from_record(quorum.voters))),
+        voters=() if quorum.voters is None else _named_voters(quorum.voters, quorum.voters_place),
         topics=len(image.topics),
         partitions=sum(len(topic.partitions) for topic in image.topics.by_id.values()),
         records=records,

@@ -96,7 +96,7 @@ def export_replica(
         OSError: a file cannot be read or written.
     """
     directory = metadata_to_export(source_dir)
-    require_new_directory(target_dir, "give the export a directory of its own")
+    require_new_directory(target_dir, "give the export a new directory")
     identity = _identity_of(directory)
     # The caller read the high watermark before: so the copy must reach it, or records are lost.
     _await_end(directory, high_watermark)
@@ -185,7 +185,7 @@ def _identity_of(directory: Path) -> MetaProperties:
     identity = read_identity(directory, OwnFiles())
     if identity is None:
         raise ExportError(
-            f"there is no meta.properties beside {directory}, so that nobody knows whose log it is: give a node's log "
+            f"there is no meta.properties beside {directory}, so the owner of the log is unknown: give a node's log "
             "directory with both in it"
         )
     return identity

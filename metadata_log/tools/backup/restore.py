@@ -41,7 +41,7 @@ from metadata_log.tools.backup.backup import Backup
 from metadata_log.tools.new_files import close_tree, require_new_directory
 from metadata_log.voters import VoterSet
 
-_NO_MORE: Final = "the voters of a cluster at kraft.version 0 stand in its configuration, controller.quorum.voters"
+_NO_MORE: Final = "the voters of a cluster at kraft.version 0 are in its configuration, controller.quorum.voters"
 
 
 class NoVoterError(WrongUseError):
@@ -94,7 +94,7 @@ def restore_backup(
     _require_complete(backup)
     require_new_directory(target, "nothing is restored over another, name a new directory")
     record = _voters_of(backup, voters)
-    members = VoterSet() if record is None else VoterSet.from_record(record)
+    members = VoterSet() if record is None else VoterSet.from_record(record, "VotersRecord of the backup")
     holder = _directory_id(members, node_id, new_directory_id)
     manifest = backup.manifest
     properties = MetaProperties(cluster_id=cluster_id, node_id=node_id, directory_id=holder)

@@ -16,10 +16,10 @@ from metadata_log.tools.check.evidence import Evidence
 from metadata_log.tools.check.plan import Plan, holding_now, until_settled
 from metadata_log.tools.check.scope import NotJudged, kinds_not_judged
 from metadata_log.tools.check.unfinished_repairs import repairs_first
-from metadata_log.tools.findings.advice import DIRS, Advice
 from metadata_log.tools.findings.consequences import folded, without_changed_files
 from metadata_log.tools.findings.finding import Finding, finding, sort_findings, with_advice
 from metadata_log.tools.findings.kinds import NEWER_RELEASE, OLDER_RELEASE_NOTE
+from metadata_log.tools.findings.remedy import DIRS, Advice
 from metadata_log.tools.partitions.committed_proof import judged_ends
 from metadata_log.tools.partitions.directories import HeldPartitions
 from metadata_log.tools.read.sources import NodeSource
@@ -81,6 +81,11 @@ def _check(plan: Plan) -> CheckReport:
     return msgspec.structs.replace(report, findings=holding_now(plan, report.findings))
 
 
+def _unread_node(found: Finding) -> int | str | None:
+    """Return the node that cannot be read: its id, or its path where the id cannot be read either."""
+    return found.file if found.node_id is None else int(found.node_id)
+
+
 def judge(evidence: Evidence) -> CheckReport:
     """Run the checks over the evidence, and return the report.
 
@@ -90,7 +95,7 @@ def judge(evidence: Evidence) -> CheckReport:
     plan = evidence.plan
     return CheckReport(
         nodes=tuple(_nodes_checked(evidence)),
-        unread=len({one.node_id for one in plan.unread} - {None, *(node.node_id for node in plan.nodes)}),
+        unread=len({_unread_node(one) for one in plan.unread} - {node.node_id for node in plan.nodes}),
         files=tuple(map(str, plan.files)),
         voters=tuple(map(str, evidence.proved.voters.keys)),
         bounds=evidence.bounds,

@@ -32,12 +32,12 @@ def check_times(view: ReplicaSet) -> Iterator[Finding]:
             end, said = checkpoint.end, checkpoint.last_contained_ms or 0
             if end is None or end.offset == 0 or said <= 0 or _reaches(replica.facts, int(end.offset)):
                 continue
-            told = [(other, time) for other in view.replicas for time in _time_at(other, checkpoint)]
+            times = [(other, time) for other in view.replicas for time in _time_at(other, checkpoint)]
             lag = 0 if _leaves_hole(replica.facts) else APPEND_LAG_MS
-            if not told or any(time is not None and time <= said <= time + lag for _, time in told):
+            if not times or any(time is not None and time <= said <= time + lag for _, time in times):
                 continue
-            names = join_names([other.label for other, _ in told])
-            there = f"{_there(told[0][1])} in the log of {names}"
+            names = join_names([other.label for other, _ in times])
+            there = f"{_there(times[0][1])} in the log of {names}"
             yield finding(
                 Misnamed(end=int(end.offset), epoch=int(end.epoch), time_ms=said, there=there),
                 node_id=replica.source.node_id,

@@ -87,7 +87,8 @@ def proof(evidence: Evidence) -> Iterator[Finding]:
 def identity(evidence: Evidence) -> Iterator[Finding]:
     """Yield the directories with an unfinished repair, and the faults of `meta.properties`."""
     yield from check_repairs(evidence.plan.nodes)
-    yield from check_identity(evidence.plan.nodes, evidence.proved.voters.keys, evidence.image, evidence.progress)
+    voters = evidence.proved.voters.keys
+    yield from check_identity(evidence.plan.nodes, voters, evidence.image, evidence.progress, evidence.relation)
 
 
 def placement(evidence: Evidence) -> Iterator[Finding]:

@@ -20,11 +20,12 @@ from metadata_log.tools.partitions.placement import newest_image, newest_replica
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from metadata_log.tools.replicas.diff import DiffReport, diff_and_odd
-from metadata_log.tools.replicas.foreign_checkpoints import without_alien_checkpoints
+from metadata_log.tools.replicas.foreign_checkpoints import without_foreign_checkpoints
 from metadata_log.tools.replicas.foreign_logs import OfOneCluster, of_one_cluster
 from metadata_log.tools.replicas.replica import Replica, read_replica
 from metadata_log.tools.replicas.replica_set import ReplicaSet
-from metadata_log.tools.replicas.reread_lagging import with_second_look
+from metadata_log.tools.replicas.reread_lagging import with_lagging_reread
+from metadata_log.tools.replicas.same_log import SameLog
 from metadata_log.tools.replicas.side_by_side import older_of_two, progress_of
 from metadata_log.tools.verify.log_facts import LogFacts
 
@@ -82,7 +83,7 @@ class Evidence:
         older = {id(replica) for replica in self._older}
         replicas = [replica for replica in self._own[0] if id(replica) not in older]
         bare = [node for node in self._ours if node.metadata is None]
-        return with_second_look(ReplicaSet(replicas, bare), partial(read_replica, probes=self.plan.probes))
+        return with_lagging_reread(ReplicaSet(replicas, bare), partial(read_replica, probes=self.plan.probes))
 
     @property
     def differences(self) -> DiffReport:
@@ -120,6 +121,21 @@ class Evidence:
         """The replica that has `image`, or None."""
         return newest_replica(self.proved, self.odd)
 
+    def relation(self, node: NodeSource) -> SameLog:
+        """Return whether a node's metadata log is shown to be the log of `newest`: shown, denied or unknown.
+
+        Raises:
+            OSError: a segment can no longer be read.
+        """
+        known = (*self.proved.replicas, *self.set_aside)
+        own = next((one for one in known if one.source.metadata == node.metadata), None)
+        if own is None:
+            foreign = (*self.other_clusters, *(one.source for one in self.read))
+            return SameLog.DENIED if any(one.path == node.path for one in foreign) else SameLog.UNKNOWN
+        if self.newest is None:
+            return SameLog.UNKNOWN
+        return SameLog.SHOWN if own is self.newest else self.proved.same_log(own, self.newest)
+
     @cached_property
     def brokers(self) -> tuple[NodeSource, ...]:
         """The nodes whose partition directories are checked."""
@@ -138,7 +154,7 @@ class Evidence:
 
     @cached_property
     def _own(self) -> tuple[list[Replica], list[Finding]]:
-        return without_alien_checkpoints(self._of_one_cluster.logs)
+        return without_foreign_checkpoints(self._of_one_cluster.logs)
 
     @cached_property
     def _compared(self) -> tuple[DiffReport, frozenset[int]]:

@@ -6,7 +6,7 @@ Decides: which `meta.properties` is foreign. Must not know: of the metadata, mor
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -26,14 +26,16 @@ from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
 from metadata_log.records.levels import level_name
 from metadata_log.storage.checkpoint import checkpoint_name
 from metadata_log.tools.check.duplicates import Holder, check_duplicates
-from metadata_log.tools.findings.advice import LOST_PROPERTIES, VOTERS_ID
+from metadata_log.tools.findings.advice import LOST_PROPERTIES, UNSHOWN_LOG, VOTERS_ID
 from metadata_log.tools.findings.facts import ForeignDirectory
 from metadata_log.tools.findings.finding import Finding, Severity, finding
+from metadata_log.tools.findings.remedy import no_start
 from metadata_log.tools.read.contents import voters_in_file
 from metadata_log.tools.read.disks import is_brokers_disk
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.readable import unusable_identity, whose_disk
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
+from metadata_log.tools.replicas.same_log import SameLog
 from metadata_log.tools.replicas.side_by_side import two_metadata_logs
 from metadata_log.voters import majority_of
 
@@ -46,6 +48,7 @@ def check_identity(
     voters: Sequence[ReplicaKey],
     image: MetadataImage | None,
     progress: Mapping[Path, tuple[int, int, int]],
+    relation: Callable[[NodeSource], SameLog],
 ) -> Iterator[Finding]:
     """Yield the faults of the `meta.properties` of these nodes.
 
@@ -53,6 +56,7 @@ def check_identity(
         voters: the voter set in force, by the logs.
         image: the newest metadata, or None.
         progress: by metadata directory, its log's last epoch and end, and the epoch of `quorum-state`.
+        relation: returns whether a node's metadata log is the one that names `voters`.
     """
     yield from _unreadable(nodes)
     yield from _foreign_clusters(nodes)
@@ -65,10 +69,11 @@ def check_identity(
     ]
     yield from check_duplicates(holders, known)
     yield from _of_other_nodes(nodes, known)
-    yield from _without_id(nodes, voters, image)
+    yield from _without_id(nodes, voters, image, relation)
     yield from two_metadata_logs(nodes, progress)
-    yield from _former_voters(nodes, voters)
-    yield from _without_majority(nodes, voters)
+    ours = [node for node in nodes if relation(node) is not SameLog.DENIED] if voters else ()
+    yield from _former_voters(ours, voters, progress, relation)
+    yield from _without_majority(ours, voters)
     yield from _unregistered(nodes, image, known)
     yield from _absent_disks(nodes, image)
 
@@ -160,11 +165,15 @@ def _of_other_nodes(nodes: Sequence[NodeSource], known: dict[DirectoryId, int]) 
 
 
 def _without_id(
-    nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey], image: MetadataImage | None
+    nodes: Sequence[NodeSource],
+    voters: Sequence[ReplicaKey],
+    image: MetadataImage | None,
+    relation: Callable[[NodeSource], SameLog],
 ) -> Iterator[Finding]:
     """Yield a finding for each log directory that lacks a usable id but must have one.
 
-    A voter's must (KIP-853); from metadata.version 3.7-IV2 on, every log directory must (KIP-858).
+    A voter's must (KIP-853); from metadata.version 3.7-IV2 on, every log directory must (KIP-858). With the voter's id,
+    another log would vote as that voter. So only the log that names the voter may be given it.
     """
     level = None if image is None else image.features.metadata_version
     for node, disk, identity in _disks(nodes):
@@ -178,6 +187,13 @@ def _without_id(
         if is_voter and voter is not None and node.metadata is not None and node.metadata.parent == disk.path:
             what = f"it has no directory.id; the log has node {identity.node_id} as a voter with one"
             what += f", {id_text(voter.directory_id)}"
+            related = relation(node)
+            if related is not SameLog.SHOWN:
+                is_denied = related is SameLog.DENIED
+                what += ", but the log here is "
+                what += "another cluster's" if is_denied else "not shown to be of the same cluster"
+                yield finding("missing_directory_id", what, node_id=node.node_id, file=_file(disk), advice=UNSHOWN_LOG)
+                continue
         elif level is not None and level >= _WITH_DIRECTORY_IDS:
             what = f"it has no directory.id, and at metadata.version {level_name(level)} each log directory has one"
         else:
@@ -203,21 +219,35 @@ def _without_vote(
             yield node, disk, identity.directory_id, voter
 
 
-def _former_voters(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]) -> Iterator[Finding]:
+def _former_voters(
+    nodes: Sequence[NodeSource],
+    voters: Sequence[ReplicaKey],
+    progress: Mapping[Path, tuple[int, int, int]],
+    relation: Callable[[NodeSource], SameLog],
+) -> Iterator[Finding]:
     for node, disk, directory_id, voter in _without_vote(nodes, voters):
         if is_reserved_directory_id(directory_id):
             continue  # no node starts with it, as `_without_id` reports
-        proof = None if node.metadata is None else proof_of_voter(node.metadata, voter)
+        metadata = disk.path / METADATA_DIRECTORY
+        is_shown = relation(node) is SameLog.SHOWN
+        is_strange = not is_shown and _has_records(metadata, progress)
+        proof = proof_of_voter(metadata, voter, is_of_voters_log=is_shown)
         what = (
             f"node {voter.node_id} is a voter with directory {id_text(voter.directory_id)}, and this is "
             f"{id_text(directory_id)}: it has no vote"
         )
-        if proof is None:
-            yield finding("not_the_voter", what, node_id=node.node_id, file=_file(disk))
-            continue
-        what = f"{what}. But {proof}: its meta.properties was changed, and no disk was replaced"
-        severity, advice = Severity.ERROR, VOTERS_ID.format(directory_id=id_text(voter.directory_id))
+        severity, advice = None, UNSHOWN_LOG if is_strange else None
+        if proof is not None:
+            what = f"{what}. But {proof}: its meta.properties was changed, and no disk was replaced"
+            severity, advice = Severity.ERROR, no_start(VOTERS_ID.format(directory_id=id_text(voter.directory_id)))
+        elif is_strange:
+            what = f"{what}. And nothing shows that the log here is of the same cluster"
         yield finding("not_the_voter", what, severity=severity, node_id=node.node_id, file=_file(disk), advice=advice)
+
+
+def _has_records(metadata: Path, progress: Mapping[Path, tuple[int, int, int]]) -> bool:
+    _, end, _ = progress.get(metadata, (-1, 0, -1))
+    return end > 0
 
 
 def _without_majority(nodes: Sequence[NodeSource], voters: Sequence[ReplicaKey]) -> Iterator[Finding]:
@@ -296,11 +326,11 @@ def _replicas_in(image: MetadataImage, broker_id: NodeId, directory: DirectoryId
 _FIRST: Final = checkpoint_name(OffsetAndEpoch(offset=Offset(0), epoch=Epoch(0)))
 
 
-def proof_of_voter(metadata: Path, voter: ReplicaKey) -> str | None:
+def proof_of_voter(metadata: Path, voter: ReplicaKey, *, is_of_voters_log: bool) -> str | None:
     """Return half a sentence on the file that proves that this is the voter's directory, or None.
 
     A process writes its own directory id into its first checkpoint and as its own vote. Both remain if a person changes
-    `meta.properties`.
+    `meta.properties`. To have led proves it only in the log that names the voter: others may have that node id.
     """
     first = metadata / _FIRST
     try:
@@ -314,6 +344,6 @@ def proof_of_voter(metadata: Path, voter: ReplicaKey) -> str | None:
         return None
     if state is not None and state.voted_key == voter:
         return f"{QUORUM_STATE_FILE} in it voted for itself as that one"
-    if state is not None and state.leader_id == voter.node_id:
+    if is_of_voters_log and state is not None and state.leader_id == voter.node_id:
         return f"{QUORUM_STATE_FILE} in it led epoch {state.leader_epoch}, and only a voter leads"
     return None

@@ -88,7 +88,8 @@ def check_lacking_leaders(view: ReplicaSet, odd: Collection[int]) -> Iterator[Fi
         copies = [one for one in view.replicas if one.source.node_id == leader.source.node_id]
         end = max(_end_in(one.facts, epoch) for one in copies)
         ahead = [one for one in sound if epoch >= 0 and _end_in(one.facts, epoch) > end]
-        if not ahead or leader.facts.is_unread:
+        ahead = [] if leader.facts.is_unread else [one for one in ahead if view.shows_one_log(leader, one)]
+        if not ahead:
             continue
         names = join_names([f"{one.label} (up to {_end_in(one.facts, epoch)})" for one in ahead])
         what = (

@@ -13,7 +13,8 @@ import msgspec
 from metadata_log.directory import META_PROPERTIES_FILE, PARTITION_METADATA_FILE, QUORUM_STATE_FILE
 from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.storage.segment import segment_bases, segment_file
-from metadata_log.tools.findings.kinds import KINDS, Cause
+from metadata_log.tools.findings.finding_kind import Cause
+from metadata_log.tools.findings.kinds import KINDS
 from metadata_log.tools.read.exported_partitions import PARTITIONS_FILE
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import NodeSource

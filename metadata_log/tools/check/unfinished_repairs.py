@@ -10,8 +10,8 @@ from typing import Final
 
 from metadata_log.directory.repair_files import unfinished_repair
 from metadata_log.files.os_files import OsFiles
-from metadata_log.tools.findings.advice import Advice
 from metadata_log.tools.findings.finding import Finding, finding, with_advice
+from metadata_log.tools.findings.remedy import Advice, no_start
 from metadata_log.tools.read.sources import NodeSource
 
 KIND: Final = "repair_unfinished"
@@ -42,7 +42,7 @@ def _after(one: Finding, repairs: dict[str, Finding]) -> Finding:
 
 
 def _advice(log_dir: str) -> Advice:
-    return Advice(
+    return no_start(
         "do not start the node, and change nothing there by hand, not even meta.properties. ",
         ("kraft", "recover", "inspect", log_dir),
         " names the command that finishes the repair, and the one that takes it back (kraft recover undo)",

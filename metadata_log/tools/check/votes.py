@@ -12,13 +12,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+import msgspec
+
 from metadata_log.counts import counted
 from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.ids import ZERO_DIRECTORY_ID, ReplicaKey, id_text
 from metadata_log.offsets import is_near_last_epoch
 from metadata_log.tools.check.lone_elections import check_lone_elections
-from metadata_log.tools.findings.facts import OtherLeader
+from metadata_log.tools.findings.advice import OTHER_ELECTION, UNSHOWN_LOG
+from metadata_log.tools.findings.facts import LongerThanElected, OtherLeader
 from metadata_log.tools.findings.finding import Finding, Severity, finding, is_well
+from metadata_log.tools.read.contents import epoch_at
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.replicas.given_votes import HeldElection, forgotten_vote, was_granted
 from metadata_log.tools.replicas.last_epochs import near_last_epoch
@@ -49,6 +53,7 @@ def check_votes(view: ReplicaSet) -> Iterator[Finding]:
             yield from _by_stranger(view, replica, state, elections)
             yield from _forgotten(replica, state, elections)
             yield from _set_back(view, replica, state, elections)
+            yield from _ahead_of_vote(replica, state, elections)
     yield from check_lone_elections(view, witnesses)
     yield from _among_states(view, elections)
     yield from _static_voters(view, elections)
@@ -71,7 +76,7 @@ def _far_ahead(view: ReplicaSet) -> Iterator[Finding]:
             continue
         what = (
             f"it is of epoch {state.leader_epoch}, and the last epoch that any of these logs has a record of is "
-            f"{newest}: {counted(state.leader_epoch - newest, 'election')} elected nobody, or somebody who is not "
+            f"{newest}: {counted(state.leader_epoch - newest, 'election')} elected no node, or a node that is not "
             "here; or the file was changed"
         )
         severity = None if is_majority and not _is_reset(state, newest, replica.facts.last_epoch) else Severity.NOTE
@@ -150,6 +155,7 @@ def _two_leaders(
                 file=_file(replica),
                 offset=election.offset,
                 epoch=election.epoch,
+                advice=OTHER_ELECTION,
             )
             return
 
@@ -242,8 +248,30 @@ def _set_back(
     believed = ((holder.label, election) for holder, election in every if _knows_of(holder, election.epoch))
     restored = restored_voter(node_id, knows_epoch, believed)
     if restored is not None:
-        at, epoch = restored.began_at, restored.acted_epoch
-        yield finding(*restored.worded(), node_id=node_id, file=_file(replica), offset=at, epoch=epoch)
+        shown_by = next(one for one in view.replicas if one.label == restored.shown_by)
+        is_one = not replica.reach or view.shows_one_log(replica, shown_by)
+        facts = msgspec.structs.replace(restored, is_of_one_log=is_one)
+        at, epoch, advice = facts.began_at, facts.acted_epoch, None if is_one else UNSHOWN_LOG
+        yield finding(facts, node_id=node_id, file=_file(replica), offset=at, epoch=epoch, advice=advice)
+
+
+def _ahead_of_vote(
+    replica: Replica, state: QuorumState, elections: dict[int, list[tuple[Replica, Election]]]
+) -> Iterator[Finding]:
+    """Yield a finding for a voter whose log goes on from where the leader that it voted for began.
+
+    A voter grants no vote to a candidate that has only the beginning of the voter's log (Raft 5.4.1).
+    """
+    node_id = replica.source.node_id
+    for holder, election in elections.get(state.leader_epoch, ()) if replica.facts.is_sound else ():
+        at, here = election.offset, epoch_at(replica.facts.epochs, election.offset)
+        is_same = epoch_at(replica.facts.epochs, at - 1) == epoch_at(holder.facts.epochs, at - 1) >= 0
+        if is_same and 0 <= here < election.epoch and was_granted(replica.key, voter_sets(holder.facts), election):
+            facts = LongerThanElected(
+                elected=election.leader_id, epoch=election.epoch, offset=at, own_epoch=here, on=holder.label
+            )
+            yield finding(facts, node_id=node_id, file=_file(replica), offset=at, epoch=election.epoch)
+            return
 
 
 def _knows_of(replica: Replica, epoch: int) -> bool:
@@ -257,20 +285,23 @@ def _knows_of(replica: Replica, epoch: int) -> bool:
 
 
 def _static_voters(view: ReplicaSet, elections: dict[int, list[tuple[Replica, Election]]]) -> Iterator[Finding]:
-    """Yield each `quorum-state` whose static voters differ from the epoch's LeaderChange, or else from most peers."""
-    told = {
+    """Yield each `quorum-state` whose static voters differ from the epoch's LeaderChange, or else from most peers.
+
+    A repair changes the static voters of the directories that it reaches. The files of the others are older then.
+    """
+    stated = {
         index: frozenset(state.current_voters)
         for index, replica in enumerate(view.replicas)
         if (state := replica.facts.quorum_state) is not None and state.data_version == 0 and state.current_voters
     }
-    for index, own in told.items():
+    for index, own in stated.items():
         replica, state = view.replicas[index], view.replicas[index].facts.quorum_state
         epoch = -1 if state is None else int(state.leader_epoch)
         held = elections.get(epoch, ())
-        others = [ids for ids in told.values() if ids != own]
+        others = [ids for ids in stated.values() if ids != own]
         if held:
             due, where = frozenset(held[0][1].voters), f"in the LeaderChange of epoch {epoch} on {held[0][0].label}"
-        elif others and 2 * len(others) >= len(told):
+        elif others and 2 * len(others) >= len(stated) and not any(one.is_repairs for one in replica.facts.elections):
             due, where = others[0], "in other nodes' quorum-state"
         else:
             continue

@@ -7,6 +7,12 @@ Decides: which finding is the root of which. Must not know: how a finding was de
 - An impossible record is left out of replay. So the image after it differs from checkpoints and other replicas. The
   quorum, the name and the end of a checkpoint do not depend on the image.
 - A batch at the wrong offset in one log differs from the batch that other logs have at that offset.
+- A batch with an impossible record at the end of one log is a tail that other logs lack. With it, the log seems to go
+  on past an election that its node voted in.
+- A log that is gone, emptied or damaged from its first batch on leaves its voter without a log. A log that ends at
+  damage ends before what it once reached.
+- A batch whose epoch was changed does not follow the batch before it, nor is it followed by the one behind it. The
+  files beside the log deny that epoch.
 """
 
 from __future__ import annotations
@@ -17,7 +23,8 @@ from typing import Final
 import msgspec
 
 from metadata_log.storage.checkpoint import parse_checkpoint_name
-from metadata_log.tools.findings.facts import CheckpointFrame
+from metadata_log.tools.findings.epoch_facts import ChangedEpoch, EpochWentBack
+from metadata_log.tools.findings.facts import CheckpointFrame, EpochDiffers, LongerThanElected
 from metadata_log.tools.findings.finding import Cause, Finding, Severity
 from metadata_log.tools.findings.kinds import FILE_CHANGED
 
@@ -37,8 +44,17 @@ _OF_ITS_TOPIC: Final = (
 )
 _OF_THE_IMAGE: Final = ("checkpoint_disagrees", "metadata_differs")
 _OF_FILES: Final = ("missing_checkpoint", *_OF_THE_IMAGE)
+_OF_THE_EPOCH: Final = (
+    "epoch_without_leader",
+    "foreign_batch",
+    "two_leaders",
+    "epoch_file_wrong",
+    "quorum_state_behind",
+)
 _MISPLACED: Final = ("offset_gap", "offset_repeated")
 _OF_MISPLACED: Final = ("committed_prefix_differs", "log_mismatch", "uncommitted_tail")
+_LOST_LOG: Final = ("log_missing", "corrupt_batch", "log_cut", "voter_without_log")
+"""Kinds that say of one place that the log ends too early there, the likeliest root first."""
 _SHOWN: Final = 20
 
 
@@ -48,13 +64,22 @@ def folded(findings: Iterable[Finding]) -> list[Finding]:
     roots: dict[Finding, Finding] = {}
     refused, beside = _possible_roots(every)
     misplaced = {(one.file, one.position): one for one in every if one.kind in _MISPLACED}
+    changed = [(one, one.facts) for one in every if isinstance(one.facts, ChangedEpoch)]
+    tails = _impossible_tails(every)
     for one in every:
-        if one.kind in _OF_ITS_TOPIC:
+        of_epoch = [root for root, facts in changed if _directory(one) == _directory(root) and _is_of(facts, one)]
+        if of_epoch:
+            above = of_epoch
+        elif one.kind in _OF_ITS_TOPIC:
             above = [root for root in refused.get(one.topic_id, ()) if not _is_before(one, root)]
         elif one.kind in _OF_FILES:
             above = [root for root in beside.get(_directory(one), ()) if root is not one and _follows(one, root)]
         elif one.kind in _OF_MISPLACED and (one.file, one.position) in misplaced:
             above = [misplaced[one.file, one.position]]
+        elif one.kind in _LOST_LOG:
+            above = _roots_of_lost_log(one, every)
+        elif one in tails:
+            above = [tails[one]]
         else:
             continue
         if above:
@@ -67,6 +92,45 @@ def folded(findings: Iterable[Finding]) -> list[Finding]:
             first = roots[first]
         children.setdefault(first, []).append(one)
     return [_with(one, children.get(one, ())) for one in every if one not in roots]
+
+
+def _roots_of_lost_log(one: Finding, every: Iterable[Finding]) -> list[Finding]:
+    """Return the root of a lost end: of the findings by which the log ends at this place, the gravest and likeliest.
+
+    A voter that lost its whole log, and with it committed records, is one fault, too.
+    """
+    same = [other for other in every if _place_of(other) == _place_of(one)]
+    found = sorted((other for other in same if other.kind in _LOST_LOG), key=_likelihood)
+    if found[0] is not one:
+        return found[:1]
+    return [other for other in same if other.kind == "committed_lost" and one.kind == "voter_without_log"]
+
+
+def _place_of(one: Finding) -> tuple[int | None, str | None, int]:
+    return one.node_id, one.file, one.offset or 0
+
+
+def _likelihood(one: Finding) -> tuple[int, int]:
+    return list(Severity).index(one.severity), _LOST_LOG.index(one.kind)
+
+
+def _impossible_tails(every: Sequence[Finding]) -> dict[Finding, Finding]:
+    """Return the findings that follow from a tail that begins with an impossible record, each with that record's."""
+    impossible = {
+        (one.file, one.position): one
+        for one in every
+        if one.cause is Cause.RECORDS and one.severity is Severity.ERROR and (one.file or "").endswith(".log")
+    }
+    found: dict[Finding, Finding] = {}
+    begin: dict[tuple[str | None, int | None], Finding] = {}
+    for one in every:
+        if one.kind == "uncommitted_tail" and (one.file, one.position) in impossible:
+            found[one] = impossible[one.file, one.position]
+            begin[_directory(one), one.offset] = found[one]
+    for one in every:
+        if isinstance(one.facts, LongerThanElected) and (_directory(one), one.offset) in begin:
+            found[one] = begin[_directory(one), one.offset]
+    return found
 
 
 def without_changed_files(findings: Iterable[Finding]) -> list[Finding]:
@@ -107,6 +171,17 @@ def _follows(one: Finding, root: Finding) -> bool:
     is_left_out = root.cause is Cause.RECORDS and (root.file or "").endswith(".log")
     is_after = root.offset is None or one.offset is None or root.offset < one.offset
     return is_left_out and is_after and not isinstance(one.facts, CheckpointFrame)
+
+
+def _is_of(changed: ChangedEpoch, one: Finding) -> bool:
+    """Return True if a finding in the same directory would not exist without the batch whose epoch was changed."""
+    if isinstance(one.facts, EpochWentBack):
+        return changed.epoch == one.facts.after or (changed.epoch, changed.offset) == (one.facts.epoch, one.offset)
+    if isinstance(one.facts, EpochDiffers):
+        return one.facts.in_log == changed.epoch
+    if one.kind == "epoch_without_leader" and one.epoch == changed.right:  # the changed batch had its LeaderChange
+        return (one.offset or 0) > changed.offset
+    return one.kind in _OF_THE_EPOCH and one.offset == changed.offset
 
 
 def _end_by_name(file: str) -> int:

@@ -335,10 +335,9 @@ class VoterRestored(Facts, frozen=True, kw_only=True):
     """A voter whose directory lacks an epoch in which, by another replica's log, it led or voted.
 
     Attributes:
-        knows_epoch: the latest epoch in its directory.
-        acted_epoch, began_at: the later epoch, and the offset of its LeaderChange.
-        voted_for: the leader that it voted for; None if it led.
-        shown_by: the replica whose log shows that.
+        knows_epoch, acted_epoch: the latest epoch in its directory, and the later one.
+        began_at, voted_for: the offset of that LeaderChange, and its leader; None if the node led.
+        shown_by, is_of_one_log: the replica whose log shows that; False if nothing shows that the two are of one log.
     """
 
     kind: ClassVar[str] = "voter_set_back"
@@ -347,6 +346,7 @@ class VoterRestored(Facts, frozen=True, kw_only=True):
     began_at: int
     voted_for: int | None
     shown_by: str
+    is_of_one_log: bool = True
 
     def meaning(self) -> str:
         """Return the sentence."""
@@ -357,8 +357,27 @@ class VoterRestored(Facts, frozen=True, kw_only=True):
         did = "led" if self.voted_for is None else f"voted for node {self.voted_for} in"
         return (
             f"knows of no epoch after {self.knows_epoch}, but {did} epoch {self.acted_epoch}, which began at offset "
-            f"{self.began_at} (by the log of {self.shown_by}): it was set back to an older copy, or copied before that "
-            "and the others later"
+            f"{self.began_at} (by the log of {self.shown_by}): it was restored from an older copy, or copied before "
+            f"that and the others later{'' if self.is_of_one_log else '; or its log is of another cluster'}"
+        )
+
+
+class LongerThanElected(Facts, frozen=True, kw_only=True):
+    """A voter whose log goes on, in `own_epoch`, from the offset at which the leader began that it voted for."""
+
+    kind: ClassVar[str] = "voter_set_back"
+    elected: int
+    epoch: int
+    offset: int
+    own_epoch: int
+    on: str
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return (
+            f"it voted for node {self.elected} in epoch {self.epoch}, which began at offset {self.offset} (by the log "
+            f"of {self.on}), but its log goes on from there in epoch {self.own_epoch}: no voter elects a shorter log "
+            "than its own, so this is not the log that it voted with"
         )
 
 

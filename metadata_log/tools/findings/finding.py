@@ -12,9 +12,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from metadata_log.files.links import remedy
-from metadata_log.tools.findings.advice import Advice, as_advice
 from metadata_log.tools.findings.facts import Facts
-from metadata_log.tools.findings.kinds import FILE_CHANGED, KINDS, Cause, FindingKind, Severity
+from metadata_log.tools.findings.finding_kind import Cause, FindingKind, Severity
+from metadata_log.tools.findings.kinds import KINDS, NO_DAMAGE
+from metadata_log.tools.findings.remedy import Advice, as_advice
 
 __all__ = [
     "KINDS",
@@ -67,6 +68,21 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     def counts(self) -> bool:
         """True if it makes the verdict "findings": a note does not."""
         return self.severity is not Severity.NOTE
+
+    @property
+    def bars_start(self) -> bool:
+        """True if the node must not start from this directory as it is, by the advice."""
+        return isinstance(self.remedy, Advice) and self.remedy.bars_start
+
+    @property
+    def is_until_compared(self) -> bool:
+        """True if the other replicas may show that the node can start nevertheless, by the advice."""
+        return isinstance(self.remedy, Advice) and self.remedy.until_compared
+
+    @property
+    def doubts_vote(self) -> bool:
+        """True if nothing that the directory shows of its node's votes is certain, by the advice."""
+        return isinstance(self.remedy, Advice) and self.remedy.doubts_vote
 
     @property
     def cause(self) -> Cause:
@@ -140,12 +156,9 @@ def unreadable(error: OSError, file: str, *, node_id: int | None = None, more: s
     return finding("unreadable_file", meaning, node_id=node_id, file=file, advice=remedy(error))
 
 
-_OF_NO_DAMAGE: Final = ("configs_left_behind", FILE_CHANGED)
-
-
 def is_well(findings: Iterable[Finding]) -> bool:
     """Return True if a replica with these findings is undamaged, so that it may be a witness against others."""
-    return not any(found.counts and found.kind not in _OF_NO_DAMAGE for found in findings)
+    return not any(found.counts and found.kind not in NO_DAMAGE for found in findings)
 
 
 _SEVERITY_ORDER: Final = {severity: number for number, severity in enumerate(Severity)}

@@ -1,63 +1,17 @@
 """The kinds of findings in metadata logs and the directories around them.
 
-Decides: the kinds, and the cause, severity and advice of each. Must not know: how a fault is detected. The names of
+Decides: the cause, severity, title and advice of each kind. Must not know: how a fault is detected. The names of
 kinds are stable: programs read them.
 """
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping
 from typing import Final
 
-import msgspec
-
 from metadata_log.tools.findings import advice
-from metadata_log.tools.findings.advice import Advice, as_advice
-
-
-class Severity(enum.StrEnum):
-    """The severity of a finding. Errors and warnings make the verdict "findings"; a note does not."""
-
-    ERROR = "error"
-    """A replica or the quorum is certainly wrong."""
-    WARNING = "warning"
-    """It may be harmless, or the next start may correct it, but an operator should know."""
-    NOTE = "note"
-    """Nothing is wrong; it explains a difference that an operator may notice."""
-
-
-class Cause(enum.StrEnum):
-    """The heading under which findings are shown together."""
-
-    READING = "files could not be read, and nothing is known of what they hold"
-    BYTES = "the log's bytes are damaged"
-    ORDER = "the log's batches are not in order"
-    RECORDS = "records say what cannot be"
-    CHECKPOINTS = "checkpoints are not what the log says"
-    FILES = "files beside the log do not fit it"
-    IDENTITY = "directories are not whose they should be"
-    VOTES = "votes and leaders contradict each other"
-    REPLICAS = "replicas differ"
-    PARTITIONS = "partition directories do not fit the metadata"
-    NEWER = "a release that this software does not know wrote a part of it"
-    OLDER = "a release wrote it that no node of this software can follow"
-
-
-class FindingKind(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of finding. A check may give a finding another severity or advice than its kind has."""
-
-    name: str
-    cause: Cause
-    severity: Severity
-    title: str
-    remedy: Advice
-
-    @property
-    def advice(self) -> str:
-        """Return the kind's advice as text."""
-        return str(self.remedy)
-
+from metadata_log.tools.findings.finding_kind import Cause, FindingKind, Severity
+from metadata_log.tools.findings.remedy import Advice, as_advice, no_start
 
 NEWER_RELEASE: Final = "newer_release"
 """The note that names the parts that no check judged, because a later release wrote them."""
@@ -67,6 +21,9 @@ OLDER_RELEASE_NOTE: Final = "older_release"
 
 FILE_CHANGED: Final = "file_changed"
 """A file of an export differs from the manifest. The log itself may be sound."""
+
+NO_DAMAGE: Final = frozenset({"configs_left_behind", FILE_CHANGED})
+"""Kinds above a note with which a log is undamaged: it is a witness against others, and a node starts from it."""
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
@@ -100,8 +57,8 @@ _ALL: Final = [
     ),
     *_kinds(
         Cause.ORDER,
-        ("offset_gap", _E, "records are missing", advice.RESTORE),
-        ("offset_repeated", _E, "offsets stand there twice", advice.RESTORE),
+        ("offset_gap", _E, "a batch past the offset that is due", advice.RESTORE),
+        ("offset_repeated", _E, "a batch before the offset that is due", advice.RESTORE),
         (
             "missing_segment",
             _E,
@@ -142,9 +99,9 @@ _ALL: Final = [
         ("leader_outside_replicas", _E, "a partition leader that is no replica", advice.WRITER),
         ("leader_outside_isr", _E, "a partition leader that is not in the ISR", advice.WRITER),
         ("replica_repeated", _E, "a broker that is a replica twice", advice.WRITER),
-        ("elr_repeated", _E, "an eligible leader that stands there twice", advice.WRITER),
+        ("elr_repeated", _E, "an eligible leader that is listed twice", advice.WRITER),
         ("elr_outside_replicas", _E, "eligible leaders that are no replicas, or in the ISR", advice.WRITER),
-        ("reassignment_outside_replicas", _E, "replicas that come or go, and are none", advice.WRITER),
+        ("reassignment_outside_replicas", _E, "replicas that come or go, but are no replicas", advice.WRITER),
         ("no_replicas", _E, "a partition without replicas", advice.WRITER),
         ("unknown_replica", _E, "a partition on a broker that is not registered", advice.WRITER),
         ("partition_epoch_went_back", _E, "epochs of a partition that fall", advice.FALLING),
@@ -194,8 +151,7 @@ _ALL: Final = [
             "log_behind_checkpoint",
             _W,
             "a log that ends before its checkpoint",
-            "nothing, if the replica was sent a checkpoint when it stopped: it goes on from there. Otherwise its log "
-            "has lost its end: compare it with the other replicas before it starts (kraft log diff)",
+            advice.BEHIND_CHECKPOINT,
         ),
     ),
     *_kinds(
@@ -240,13 +196,13 @@ _ALL: Final = [
     ),
     *_kinds(
         Cause.IDENTITY,
-        ("foreign_cluster", _E, "a directory of another cluster", "find out how it came here; do not start the node"),
-        ("foreign_node", _E, "a directory of another node", "find out how it came here; do not start the node"),
+        ("foreign_cluster", _E, "a directory of another cluster", advice.FROM_ELSEWHERE),
+        ("foreign_node", _E, "a directory of another node", advice.FROM_ELSEWHERE),
         (
             "duplicate_directory_id",
             _E,
             "one directory id on two directories",
-            "one is a copy: start neither before it has an id of its own",
+            no_start("one is a copy: start neither before it has another id"),
         ),
         (
             "foreign_metadata_topic",
@@ -258,7 +214,7 @@ _ALL: Final = [
             "not_the_voter",
             _W,
             "a directory of a voter's node that is not the voter",
-            "until that is mended the voters can do without one node less: if the voter's disk was replaced, remove "
+            "until that is repaired the voters can do without one node less: if the voter's disk was replaced, remove "
             "the old directory from the voters and add this one; if it was not, its meta.properties was changed: put "
             "the voter's directory.id back",
         ),
@@ -267,7 +223,7 @@ _ALL: Final = [
             "same_log_twice",
             _E,
             "one metadata log in two nodes' directories",
-            "do not start the node so: remove the link while the node is stopped, and look for its own log",
+            no_start("do not start the node so: remove the link while the node is stopped, and look for its own log"),
         ),
         ("two_metadata_logs", _E, "a metadata log on each of two disks of one node", advice.TWO_LOGS),
         (
@@ -298,9 +254,9 @@ _ALL: Final = [
     *_kinds(
         Cause.VOTES,
         ("two_leaders", _E, "two leaders in one epoch", advice.ASK),
-        ("two_votes", _E, "two votes of one voter in one epoch", advice.ASK),
-        ("vote_for_stranger", _E, "a vote for somebody who is no voter", advice.STRANGE_VOTE),
-        ("vote_of_stranger", _E, "a vote by somebody who is no voter", advice.STRANGE_VOTE),
+        ("two_votes", _E, "two votes of one voter in one epoch", advice.OTHER_ELECTION),
+        ("vote_for_stranger", _E, "a vote for a node that is no voter", advice.STRANGE_VOTE),
+        ("vote_of_stranger", _E, "a vote by a node that is no voter", advice.STRANGE_VOTE),
         ("vote_forgotten", _W, "a vote that the voter's file does not know", advice.FORGOTTEN_VOTE),
         ("voter_set_back", _W, "a voter that is behind what it did", advice.SET_BACK),
         ("leader_change_denied", _W, "a LeaderChange that one log has alone, and voters deny", advice.DENIED_LEADER),
@@ -308,7 +264,7 @@ _ALL: Final = [
         ("leader_behind_followers", _N, "a leader that lacks records of the epoch that it led", advice.LEADER_BEHIND),
         ("static_voters_differ", _E, "static voters that are others elsewhere", advice.STATIC_VOTERS),
         ("leader_without_majority", _E, "a leader that no majority elected", advice.ASK),
-        ("leader_not_voter", _E, "an election by or of somebody who has no vote", advice.ASK),
+        ("leader_not_voter", _E, "an election by or of a node that has no vote", advice.ASK),
         ("voters_changed_at_once", _E, "several voters that come or go at once", advice.VOTERS_AT_ONCE),
         (
             "voter_absent",
@@ -320,9 +276,7 @@ _ALL: Final = [
             "voter_without_log",
             _W,
             "a voter that has nothing of the log",
-            "if it never ran, nothing: it fetches the log when it starts. Otherwise it has lost log and votes: do not "
-            "start it before the others are compared (kraft check on all of them), for it could elect a leader that "
-            "lacks commits; look for its disk, and name it too if the log is on another one",
+            advice.WITHOUT_LOG,
         ),
     ),
     *_kinds(
@@ -347,7 +301,8 @@ _ALL: Final = [
             "nothing_in_common",
             _N,
             "logs that share no offset",
-            "name a replica whose log spans both as well (a broker's copy, say): it can be compared with each",
+            "name one more directory with these: a broker's, a backup's or an export's, whose log overlaps both. "
+            "Without one, nothing shows that they are one log",
         ),
     ),
     *_kinds(
@@ -364,8 +319,7 @@ _ALL: Final = [
             "partition_without_id",
             _E,
             "a partition directory without its topic id",
-            "restore its partition.metadata before the broker starts, if the data matters: Kafka 3.7 and later sets "
-            "the directory aside then, and an older one throws that it does not have a topic ID, which is not allowed",
+            advice.WITHOUT_ID,
         ),
         (
             "strange_directory",
@@ -377,7 +331,7 @@ _ALL: Final = [
             "partition_twice",
             _E,
             "one partition on two disks of a broker",
-            "a broker does not start with both: find out which one it wrote last, and set the other aside",
+            no_start("a broker does not start with both: find out which one it wrote last, and set the other aside"),
         ),
         ("offset_past_log", _W, "an offset past the end of a replica's log", advice.PAST_LOG),
         ("replica_epoch_ahead", _W, "a replica with a leader epoch that the metadata never gave", advice.EPOCH_AHEAD),
@@ -386,7 +340,7 @@ _ALL: Final = [
             "partitions_not_judged",
             _N,
             "partition directories that nothing can judge",
-            "name more copies of the log, until a majority tells which is right",
+            "name more copies of the log, until a majority shows which is right",
         ),
         ("partition_stale", _N, "a partition directory of a topic that is gone", advice.AUDIT_SAYS),
         ("partition_elsewhere", _N, "a partition directory that is assigned elsewhere", advice.AUDIT_SAYS),

@@ -12,10 +12,10 @@ import msgspec
 
 from metadata_log.files.links import remedy
 from metadata_log.records.newer import NOTHING_NEWER, NewerPart
-from metadata_log.tools.findings.advice import Advice
 from metadata_log.tools.findings.facts import Facts
 from metadata_log.tools.findings.finding import Finding, Severity, finding, why_unreadable
 from metadata_log.tools.findings.kinds import KINDS, NEWER_RELEASE
+from metadata_log.tools.findings.remedy import Advice
 
 _BOUND_A_KIND: Final = 1000
 _OFFSETS_SHOWN: Final = 5
@@ -51,8 +51,8 @@ class FindingSink:
         self.node_id = node_id
         self._groups: dict[Hashable, Taken] = {}
         self._kinds: dict[str, int] = {}
-        self.errors = 0
-        """The number of errors added; each error of a group counts."""
+        self.counted = 0
+        """The number of errors and warnings added; each of a group counts."""
         self.newer = NOTHING_NEWER
         """The parts that a later release wrote, which no check judges."""
         self._newer_note: Finding | None = None
@@ -103,7 +103,7 @@ class FindingSink:
         not merged, up to the bound of its kind.
         """
         kind = what if isinstance(what, str) else what.kind
-        self.errors += (severity or KINDS[kind].severity) is Severity.ERROR
+        self.counted += (severity or KINDS[kind].severity) is not Severity.NOTE
         number = self._kinds.get(kind, 0)
         beyond = number >= _BOUND_A_KIND
         key: Hashable = (kind, "beyond the bound") if beyond else (kind, number if group is None else ("group", group))

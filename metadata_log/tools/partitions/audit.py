@@ -139,9 +139,9 @@ def audit(log_dirs: Sequence[Path], image_from: Sequence[Path] = ()) -> Audit:
             f"{', '.join(exports)}: an export holds a metadata log and no partitions; name the broker's own directories"
         )
     if len(ids) != 1 or None in ids:
-        shown = ", ".join(sorted("nobody's" if node_id is None else f"node {node_id}'s" for node_id in ids))
+        shown = ", ".join(sorted("no known node's" if node_id is None else f"node {node_id}'s" for node_id in ids))
         raise NoBrokerError(
-            f"an audit is of one broker's log directories, told by their meta.properties; these are {shown or 'none'}"
+            f"an audit takes one broker's log directories, by their meta.properties; these are {shown or 'none'}"
         )
     named = find_sources(image_from).nodes
     require_one_cluster([*nodes, *named], "what is to be audited and judged by")
@@ -208,7 +208,7 @@ def _require_identities(nodes: Sequence[NodeSource]) -> None:
         if disk.identity is None
     ]
     if unread:
-        raise AuditError(f"{'; '.join(unread)}: without its meta.properties nobody knows whose log directory it is")
+        raise AuditError(f"{'; '.join(unread)}: without its meta.properties the owner of a log directory is unknown")
 
 
 class _Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -284,7 +284,7 @@ def _staged(log_dir: Path, deleting: Path) -> Iterator[Audited]:
             yield _agents(log_dir, name, Kind.UNKNOWN, why)
         else:
             facts = DirectoryFacts(name=name, topic_name=None, partition=None, topic_id=None)
-            verdict = Verdict(kind=Kind.UNKNOWN, why="no agent of ours puts such a thing there")
+            verdict = Verdict(kind=Kind.UNKNOWN, why="no broker agent makes such an entry")
             yield Audited(log_dir=log_dir, facts=facts, verdict=verdict)
 
 

@@ -28,7 +28,7 @@ from metadata_log.tools.read.sources import LogDirectory, NodeSource
 from metadata_log.tools.replicas.diff import diff_and_odd
 from metadata_log.tools.replicas.replica import Replica, read_replica
 from metadata_log.tools.replicas.replica_set import ReplicaSet
-from metadata_log.tools.replicas.reread_lagging import with_second_look
+from metadata_log.tools.replicas.reread_lagging import with_lagging_reread
 from metadata_log.tools.rules.records import RecordRules
 from metadata_log.tools.verify.log_extent import epochs_beside
 from metadata_log.tools.verify.lost_end import SHORT_LOG
@@ -115,7 +115,7 @@ def find_judges(broker: Sequence[NodeSource], named: Sequence[NodeSource]) -> Ju
     left = [replica for replica in everyone.replicas if not named or replica not in broken]
     if not left:
         raise AuditError(_no_image([replica.source for replica in own_copies]))
-    view = with_second_look(ReplicaSet(left), read_replica)
+    view = with_lagging_reread(ReplicaSet(left), read_replica)
     holder, image = _chosen(view)
     sound = next((replica for replica in own_copies if replica not in broken), None)
     ahead = sound is not None and _extent(sound) > _extent(holder)

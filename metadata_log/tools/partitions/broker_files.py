@@ -24,8 +24,9 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import read_small_file
 from metadata_log.java_text import java_lines
 from metadata_log.offsets import LARGEST_OFFSET
-from metadata_log.tools.findings.advice import CLEAN_SHUTDOWN, OFFSETS
 from metadata_log.tools.findings.finding import Finding, finding, unreadable
+from metadata_log.tools.findings.remedy import Advice, no_start
+from metadata_log.tools.partitions.partition_advice import CLEAN_SHUTDOWN, OFFSETS
 from metadata_log.tools.read.disks import OFFSET_FILES
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import NodeSource
@@ -53,7 +54,7 @@ _LOST_OFFSETS: Final = {
 def check_offset_files(nodes: Sequence[NodeSource]) -> Iterator[Finding]:
     """Yield a finding for each of these files that is invalid or cannot be read."""
     for name in OFFSET_FILES:
-        advice = OFFSETS.format(lost=_LOST_OFFSETS[name])
+        advice = no_start(OFFSETS.format(lost=_LOST_OFFSETS[name]))
         yield from check_on_disks(nodes, name, _parse, advice, with_links=True)
 
 
@@ -83,7 +84,7 @@ def parse_offsets(data: bytes, path: str) -> dict[tuple[str, int], int]:
     for line in lines[2:]:
         topic, partition, offset = _parse_line(line, path)
         if (topic, partition) in offsets:
-            raise CorruptFileError(path, f"partition {topic}-{partition} stands there twice")
+            raise CorruptFileError(path, f"partition {topic}-{partition} is listed twice")
         offsets[topic, partition] = offset
     return offsets
 
@@ -128,7 +129,7 @@ def _fault(data: bytes, end: int | None) -> str | None:
     if said.version != 0:
         return f"it is of version {said.version}, and there is only 0"
     if said.broker_epoch < _NEVER_REGISTERED:
-        return f"its brokerEpoch is {said.broker_epoch}, which is none"
+        return f"its brokerEpoch is {said.broker_epoch}, which is no broker epoch"
     if end is not None and said.broker_epoch >= end:
         return f"its brokerEpoch is {said.broker_epoch}, and the broker's own log ends at offset {end}, before that"
     return None
@@ -138,7 +139,7 @@ def check_on_disks(
     nodes: Sequence[NodeSource],
     name: str,
     parse: Callable[[bytes, str, NodeSource], object],
-    advice: str,
+    advice: Advice | str,
     *,
     with_links: bool = False,
 ) -> Iterator[Finding]:
@@ -170,5 +171,5 @@ def check_link(path: Path, node_id: int | None) -> Iterator[Finding]:
     Kafka creates a missing file, but fails at a dangling link, which exists and cannot be read (`CheckpointFile`).
     """
     if path.is_symlink() and not path.exists():
-        what = f"it is a link to {path.readlink()}, where nothing is: a missing file is made anew, and this is none"
+        what = f"it is a link to {path.readlink()}, where nothing is: a broker fails at it"
         yield finding("unreadable_file", what, node_id=node_id, file=str(path))

@@ -32,27 +32,44 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import NodeId, TopicId, id_text, is_reserved_topic_id
 from metadata_log.image import MetadataImage, TopicImage
 from metadata_log.reconcile import DirectoryFacts
-from metadata_log.tools.findings.advice import BROUGHT, BROUGHT_AND_GONE, KEEP_PROOF, STRAY_BEYOND
+from metadata_log.tools.findings.advice import KEEP_PROOF
 from metadata_log.tools.findings.facts import LogCut
 from metadata_log.tools.findings.finding import Finding, Severity, finding, with_advice, with_facts
-from metadata_log.tools.partitions.copied_directories import Brought, BroughtDirectories
+from metadata_log.tools.partitions.copied_directories import CopiedDirectories, CopiedReason
 from metadata_log.tools.partitions.directories import HeldPartitions, PartitionDirectory
+from metadata_log.tools.partitions.partition_advice import BROUGHT, BROUGHT_AND_GONE, STRAY_BEYOND
 from metadata_log.tools.read.sources import LogDirectory, NodeSource
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
+from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import ReplicaSet, lost_commits
+from metadata_log.tools.rules.records import RecordRules
 from metadata_log.tools.verify.lost_end import is_unproven_end
 
 
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    """All records before `end` were committed, since the broker has the directory. `is_beyond`: no log here ever
-    assigned it."""
+    """All records before `end` were committed, since the broker has the directory.
+
+    `is_beyond`: no log here ever assigned it. `owner`: see `owner_of`.
+    """
 
     node: NodeSource
     directory: PartitionDirectory
     topic_id: TopicId
     end: int
     is_beyond: bool
-    brought: Brought | None = None
+    owner: NodeId | None = None
+    brought: CopiedReason | None = None
+
+    @property
+    def because(self) -> str:
+        """The reason why all records before `end` were committed, as a clause."""
+        gave = f"it was given at offset {self.end - 1}"
+        if self.is_beyond:
+            gave = "no log or checkpoint here ever gave it (or it was brought here from another cluster)"
+        return (
+            f"{self.node.label} has {self.directory.path.name} of topic id {id_text(self.topic_id)}, and a broker "
+            f"makes a directory only for what is committed; {gave}"
+        )
 
     @property
     def is_set_aside(self) -> bool:
@@ -69,15 +86,8 @@ def check_proof(
     best = _best(proofs, view)
     lost: list[Finding] = []
     if best is not None and best.end > view.bounds.lower:
-        gave = f"it was given at offset {best.end - 1}"
-        if best.is_beyond:
-            gave = "no log or checkpoint here ever gave it (or somebody brought it here from another cluster)"
-        because = (
-            f"{best.node.label} has {best.directory.path.name} of topic id {id_text(best.topic_id)}, and a broker "
-            f"makes a directory only for what is committed; {gave}"
-        )
         upper = None if view.bounds.upper is None else max(view.bounds.upper, best.end)
-        bounds = CommittedBounds(lower=best.end, upper=upper, because=because)
+        bounds = CommittedBounds(lower=best.end, upper=upper, because=best.because)
         # First raise the bounds: `lost_commits` then finds the voters that lack the proven records.
         view = view.with_bounds(bounds)
         lost = list(lost_commits(view))
@@ -90,10 +100,29 @@ def proven_end(nodes: Sequence[NodeSource], held: HeldPartitions, view: ReplicaS
     return view.bounds.lower if best is None else max(view.bounds.lower, best.end)
 
 
+def certain_proofs(
+    nodes: Sequence[NodeSource], held: HeldPartitions, view: ReplicaSet, image: MetadataImage | None
+) -> list[tuple[Proof, tuple[Replica, ...]]]:
+    """Return the proofs that leave no doubt, each with the replicas whose records it proves; none if it is beyond
+    all."""
+    found = [proof for proof in _proofs(nodes, held, view, image) if _leaves_no_doubt(proof, view)]
+    return [(proof, () if proof.is_beyond else tuple(_proven_in(proof, view))) for proof in found]
+
+
+def _proven_in(proof: Proof, view: ReplicaSet) -> Iterator[Replica]:
+    for replica in view.replicas:
+        if _given_in(replica.facts.rules, proof.directory.facts, proof.owner) == proof.end - 1:
+            yield replica
+
+
 def _best(proofs: Sequence[Proof], view: ReplicaSet) -> Proof | None:
-    certain = [proof for proof in proofs if not proof.is_beyond or _is_certain(proof.directory.facts, view)]
-    certain = [proof for proof in certain if not proof.is_set_aside and proof.brought is None]
+    certain = (proof for proof in proofs if _leaves_no_doubt(proof, view))
     return max(certain, key=lambda proof: proof.end, default=None)
+
+
+def _leaves_no_doubt(proof: Proof, view: ReplicaSet) -> bool:
+    is_certain = not proof.is_beyond or _is_certain(proof.directory.facts, view)
+    return is_certain and not proof.is_set_aside and proof.brought is None
 
 
 def judged_ends(found: Iterable[Finding], nodes: Sequence[NodeSource], view: ReplicaSet) -> Iterator[Finding]:
@@ -170,7 +199,7 @@ def _proofs(
 ) -> Iterator[Proof]:
     clusters = {replica.source.identity.cluster_id for replica in view.replicas if replica.source.identity is not None}
     end = max((replica.reach for replica in view.replicas), default=0)
-    by_hand = BroughtDirectories(held, image)
+    by_hand = CopiedDirectories(held, image)
     for node in nodes:
         for disk in node.log_directories:
             if disk.identity is None or disk.identity.cluster_id not in clusters:
@@ -182,7 +211,9 @@ def _proofs(
                     continue
                 given = _given_at(directory.facts, owner, view)
                 if given is not None:
-                    yield Proof(node=node, directory=directory, topic_id=topic_id, end=given + 1, is_beyond=False)
+                    yield Proof(
+                        node=node, directory=directory, topic_id=topic_id, end=given + 1, is_beyond=False, owner=owner
+                    )
                 elif is_beyond(directory, disk, node, view, image):
                     yield Proof(
                         node=node,
@@ -222,15 +253,18 @@ def _given_at(facts: DirectoryFacts, owner: NodeId | None, view: ReplicaSet) -> 
 
     The assignment is that of the owner's replica. Without a known owner it is the partition's, otherwise the topic's.
     """
-    if facts.topic_id is None:
-        return None
-    every = [replica.facts.rules for replica in view.replicas]
-    if facts.topic_name is None or facts.partition is None:
-        found = [rules.given_at(facts.topic_id) for rules in every]
-    else:
-        found = [rules.given_to(facts.topic_id, facts.topic_name, facts.partition, owner) for rules in every]
+    found = (_given_in(replica.facts.rules, facts, owner) for replica in view.replicas)
     given = [offset for offset in found if offset is not None]
     return min((offset for offset in given if offset >= 0), default=-1) if given else None
+
+
+def _given_in(rules: RecordRules, facts: DirectoryFacts, owner: NodeId | None) -> int | None:
+    """Return the first offset at which one log assigned the directory, see `_given_at`."""
+    if facts.topic_id is None:
+        return None
+    if facts.topic_name is None or facts.partition is None:
+        return rules.given_at(facts.topic_id)
+    return rules.given_to(facts.topic_id, facts.topic_name, facts.partition, owner)
 
 
 def _name_of(topic_id: TopicId, view: ReplicaSet) -> str | None:

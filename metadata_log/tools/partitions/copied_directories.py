@@ -23,7 +23,7 @@ from metadata_log.tools.partitions.directories import HeldPartitions, PartitionD
 from metadata_log.tools.read.sources import NodeSource
 
 
-class Brought(msgspec.Struct, frozen=True, kw_only=True):
+class CopiedReason(msgspec.Struct, frozen=True, kw_only=True):
     """The reason, as the end of a sentence. `is_gone`: the broker also lacks the directory of one of its replicas."""
 
     why: str
@@ -41,7 +41,7 @@ class _Numbers(msgspec.Struct, frozen=True, kw_only=True):
     run_begins: dict[int, int]
 
 
-class BroughtDirectories:
+class CopiedDirectories:
     """The partition directories of all nodes here, by topic.
 
     Results are cached by topic: a broker that once ran with other controllers may have thousands of such directories.
@@ -58,7 +58,7 @@ class BroughtDirectories:
         self._numbers: dict[TopicId, _Numbers] = {}
         self._gone: dict[tuple[TopicId, Path], tuple[int, ...]] = {}
 
-    def why(self, directory: PartitionDirectory, node: NodeSource) -> Brought | None:
+    def why(self, directory: PartitionDirectory, node: NodeSource) -> CopiedReason | None:
         """Return why an unexplained directory looks made by hand, or None if it does not or its topic is unknown."""
         topic_id, number = directory.facts.topic_id, directory.facts.partition
         topic = None if self._image is None or topic_id is None else self._image.topics.topic(topic_id)
@@ -72,7 +72,7 @@ class BroughtDirectories:
             if not others:
                 return None
             why = f"{topic.name}-{number} is broker {' and '.join(map(str, others))}'s, of which it may be a copy"
-            return Brought(why="; ".join(filter(None, (why, beside))), is_gone=bool(gone))
+            return CopiedReason(why="; ".join(filter(None, (why, beside))), is_gone=bool(gone))
         numbers = self._numbers_of(topic)
         is_behind_gap = numbers.first_lacking < number
         if not is_behind_gap and not gone:
@@ -82,7 +82,7 @@ class BroughtDirectories:
             last = numbers.run_begins[number] - 1
             to = f" to {last}" if last > numbers.first_lacking else ""
             why = f"no broker here has partition {numbers.first_lacking}{to} of it, and partitions are added in order"
-        return Brought(
+        return CopiedReason(
             why="; ".join(filter(None, (why, beside and f"{beside}: this may be it, renamed"))), is_gone=bool(gone)
         )
 

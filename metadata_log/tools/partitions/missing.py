@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterator
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import id_text
 from metadata_log.image import PartitionImage
-from metadata_log.tools.findings.advice import JOURNAL, QUARANTINED
 from metadata_log.tools.findings.finding import Finding, Severity
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.partitions.directories import HeldPartitions
@@ -24,6 +23,7 @@ from metadata_log.tools.partitions.missing_everywhere import (
     absent_partitions,
     lost_everywhere,
 )
+from metadata_log.tools.partitions.partition_advice import JOURNAL, QUARANTINED
 from metadata_log.tools.partitions.quarantine import JOURNAL_FILE, Move, QuarantineError, moved_away
 from metadata_log.tools.partitions.required_replicas import own_log
 from metadata_log.tools.read.disks import is_brokers_disk
@@ -95,7 +95,7 @@ def _add_quarantined(sink: FindingSink, away: tuple[LogDirectory, Move], file: s
     name = file.rsplit("/", 1)[-1]
     what = (
         f"{name} is not there: kraft storage audit --quarantine moved it to {move.target} at {time_text(move.at_ms)}, "
-        f"for it was {move.kind!r} ({move.why}); {disk.path / JOURNAL_FILE} tells of it"
+        f"for it was {move.kind!r} ({move.why}); {disk.path / JOURNAL_FILE} has the entry"
     )
     sink.add("partition_missing", what, severity=Severity.WARNING, file=file, topic_id=topic_id, advice=QUARANTINED)
 

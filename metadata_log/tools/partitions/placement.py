@@ -130,7 +130,7 @@ def _twice(node: NodeSource, held: HeldPartitions) -> Iterator[Finding]:
             other = first.setdefault(facts.name, path)
             if other != path:
                 topic_id = None if facts.topic_id is None else id_text(facts.topic_id)
-                what = f"{facts.name} stands in {other}, too"
+                what = f"{facts.name} is in {other}, too"
                 yield finding("partition_twice", what, node_id=node.node_id, file=str(path), topic_id=topic_id)
 
 
@@ -158,7 +158,7 @@ def _check_disk(
     if target is None:
         if broker is not None and assigned in broker.directories:
             return  # the disk was not named: the replica may be moving there
-        where = "which is none of the broker's any more"
+        where = "which is no longer one of the broker's"
     else:
         there = (other.facts for other in held.get(target.path, ()) if other.is_in_use)
         if any((other.topic_name, other.partition) == (facts.topic_name, facts.partition) for other in there):

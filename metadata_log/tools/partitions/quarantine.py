@@ -141,7 +141,7 @@ def _finished(data: bytes) -> int:
     end = data.rfind(b"\n") + 1
     rest = data[end:].rstrip(b"\0")
     if len(data) - end > _LONGEST_LINE or not (_BEGINNING.startswith(rest) or rest.startswith(_BEGINNING)):
-        raise CorruptFileError(JOURNAL_FILE, f"what stands behind byte {end} is not how a line of it begins")
+        raise CorruptFileError(JOURNAL_FILE, f"the bytes after byte {end} do not begin a line of it")
     return end
 
 

@@ -6,8 +6,9 @@ Decides: when a replica cannot have an offset or an epoch. Must not know: which 
 - `recovery-point-offset-checkpoint`: all before the offset is durable. `replication-offset-checkpoint`: all before it
   is on every in-sync replica. A broker writes both when its log reaches further, and again when it truncates the log.
   So a log that ends before the offset has lost its end, or is older than the file.
-- `leader-epoch-checkpoint`: a line is added with the first record of its epoch, and the leader has the epoch from the
-  metadata. So the metadata log once assigned that epoch, if the directory is of this cluster.
+- `leader-epoch-checkpoint`: a line is added with the first record of its epoch, or at the log's end by a new leader.
+  The leader has the epoch from the metadata. So the metadata log once assigned that epoch, if the directory is of this
+  cluster, and the log once reached the line's offset. A start removes lines from the log's end on (Kafka's LogLoader).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import FileHandle, read_small_file
 from metadata_log.format.batch import MAGIC
 from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
+from metadata_log.format.epochs import EpochStart
 from metadata_log.ids import NodeId, id_text
 from metadata_log.storage.segment import segment_bases, segment_file
 from metadata_log.tools.findings.finding import Finding
@@ -56,6 +58,7 @@ def check_replica_logs(
         for disk in node.log_directories:
             if not is_export(disk.path):
                 _check_offsets(disk, held, sink)
+                _check_epoch_starts(disk, held, sink)
                 _check_epochs(node, disk, held, newest, sink)
         yield from sink.findings
 
@@ -83,6 +86,19 @@ def _check_offsets(disk: LogDirectory, held: HeldPartitions, sink: FindingSink) 
                 sink.add("offset_past_log", what, group=str(file), file=str(file), offset=offset)
 
 
+def _check_epoch_starts(disk: LogDirectory, held: HeldPartitions, sink: FindingSink) -> None:
+    """Compare the last line of each `leader-epoch-checkpoint` with the end of the replica's log."""
+    for one in held.get(disk.path, ()):
+        last = _last_line(one.path) if one.is_in_use else None
+        end = None if last is None else log_end(one.path)
+        if last is not None and end is not None and last.start_offset > end:
+            what = (
+                f"it says that leader epoch {last.epoch} began at offset {last.start_offset}, which the replica's log "
+                f"once reached, and the log in {one.path} ends at {end}; a start removes that line"
+            )
+            sink.add("offset_past_log", what, file=str(one.path / EPOCH_FILE), offset=int(last.start_offset))
+
+
 def _check_epochs(
     node: NodeSource, disk: LogDirectory, held: HeldPartitions, newest: Replica | None, sink: FindingSink
 ) -> None:
@@ -94,7 +110,8 @@ def _check_epochs(
         partition = image.topics.partition(facts.topic_id, facts.partition)
         if partition is None or not one.is_in_use or NodeId(node.node_id) not in partition.replicas:
             continue
-        epoch = _last_epoch(one.path)
+        last = _last_line(one.path)
+        epoch = None if last is None else int(last.epoch)
         if epoch is not None and epoch > partition.leader_epoch:
             what = (
                 f"{facts.name} has records of leader epoch {epoch}, and the metadata up to offset "
@@ -104,14 +121,14 @@ def _check_epochs(
             sink.add("replica_epoch_ahead", what, file=file, epoch=epoch, topic_id=topic_id)
 
 
-def _last_epoch(directory: Path) -> int | None:
+def _last_line(directory: Path) -> EpochStart | None:
     path = str(directory / EPOCH_FILE)
     try:
         data = read_small_file(OsFiles(), path)
         entries = parse_epochs(data, path).entries if data else ()
     except (CorruptFileError, OSError):
         return None  # `start_obstacles` reports it
-    return int(entries[-1].epoch) if entries else None
+    return entries[-1] if entries else None
 
 
 def log_end(directory: Path) -> int | None:

@@ -21,10 +21,10 @@ from metadata_log.errors import CorruptFileError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.files.port import read_small_file
 from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
-from metadata_log.tools.findings.advice import ASIDE_ID, PARTITION_EPOCHS
 from metadata_log.tools.findings.finding import Finding, finding, unreadable
 from metadata_log.tools.partitions.broker_files import check_link
 from metadata_log.tools.partitions.directories import HeldPartitions, PartitionDirectory, strange_directories
+from metadata_log.tools.partitions.partition_advice import ASIDE_ID, PARTITION_EPOCHS
 from metadata_log.tools.read.manifest import is_export
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.verify.file_names import is_beyond_offsets

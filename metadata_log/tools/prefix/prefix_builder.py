@@ -60,13 +60,12 @@ class PrefixBuilder:
         misnamed: Mapping[str, str] = NONE_MISNAMED,
         on_checkpoint: Callable[[str, Checkpoint], None] = lambda path, whole: None,
     ) -> None:
-        self._files, self._directory, self._misnamed = files, directory, misnamed
-        self._on_checkpoint = on_checkpoint
+        self._files, self._directory = files, directory
+        self._misnamed, self._on_checkpoint = misnamed, on_checkpoint
         self._names = files.listdir(directory) if files.exists(directory) else []
-        self._until, self._epochs = until, epochs
+        self._until, self._epochs, self._replay = until, epochs, PrefixReplay()
         self._checkpoints: list[CheckpointFile] = []
         self._origin: CheckpointFile | None = None
-        self._replay = PrefixReplay()
         self._path, self._base, self._valid_size, self._skipped = "", 0, 0, 0
         """Path, base, valid size and skipped size of the segment that is being read."""
         self._parts: list[SegmentPart] = []
@@ -81,9 +80,8 @@ class PrefixBuilder:
         self._proofs = 0
         """Number of metadata batches in the last epoch, since the last `_settle`."""
         self._failed: BatchHeader | None = None
-        self._sums = BatchSums(files)
+        self._sums, self._behind = BatchSums(files), NamedNodes()
         self._repair: OffsetAndEpoch | None = None
-        self._behind = NamedNodes()
         self._choose_checkpoint()
 
     def _choose_checkpoint(self) -> None:
@@ -382,6 +380,9 @@ class PrefixBuilder:
             origin=self._origin,
             stop=self._stop,
             state=self._replay.state,
+            before=self._replay.before,
+            quorum=self._replay.quorum,
+            unplayed=None if self._failed is None else int(self._failed.base_offset),
             problem=self._replay.problem,
             passed_over=self._passed_over,
             segments=tuple(self._parts),

@@ -19,7 +19,9 @@ from metadata_log.storage.checkpoint import checkpoint_name
 from metadata_log.storage.epoch_starts import leads, unled_epoch
 from metadata_log.storage.segment import LocatedBatch, segment_file
 from metadata_log.tools.prefix.own_epochs import OwnEpochs
+from metadata_log.tools.read.contents import voter_keys
 from metadata_log.tools.read.control_facts import Election
+from metadata_log.tools.verify.voter_steps import voter_ids_fault
 
 
 def control_records(batch: LocatedBatch) -> list[ControlRecord | UnknownRecordError]:
@@ -122,7 +124,7 @@ class Epochs(msgspec.Struct, frozen=True, kw_only=True):
         epoch, offset, is_led = int(batch.header.partition_leader_epoch), int(batch.header.base_offset), leads(batch)
         if epoch == before:
             is_another = is_led and offset != self.hindsight.late_leader
-            return f"another LeaderChange stands amid epoch {epoch}" if is_another else None
+            return f"epoch {epoch} has another LeaderChange here" if is_another else None
         if offset in self.hindsight.false_starts:
             return f"epoch {epoch} begins here, and the next batch is of an earlier one"
         return unled_epoch(batch, before, is_led=is_led) or (self.own.denial(epoch, offset) if is_led else None)
@@ -140,15 +142,34 @@ def stop_before(batch: LocatedBatch, file: str, end: int, epoch: int, epochs: Ep
     header = batch.header
     false_epoch = None
     if header.base_offset != end:
-        what = f"a batch of offset {header.base_offset} stands where {end} is due"
+        what = f"a batch of offset {header.base_offset} is where {end} is due"
     elif header.partition_leader_epoch < epoch:
         what = f"epoch {header.partition_leader_epoch} comes after epoch {epoch}"
     else:
-        fault = epochs.fault(batch, epoch)
-        if fault is None:
+        fault, no_set = epochs.fault(batch, epoch), _no_voter_set(batch)
+        if fault is None and no_set is None:
             return None
-        what, false_epoch = fault, int(header.partition_leader_epoch)
+        what, false_epoch = (no_set or "", None) if fault is None else (fault, int(header.partition_leader_epoch))
     return Stop(file=file, position=batch.position, offset=end, what=what, is_torn=False, false_epoch=false_epoch)
+
+
+def _no_voter_set(batch: LocatedBatch) -> str | None:
+    """Return a sentence about an empty voter set, or one that names a node twice; otherwise None.
+
+    No node starts from a log that names a node twice, and no voter of an empty set could be elected.
+    """
+    if not batch.header.is_control:
+        return None
+    try:
+        records = control_records(batch)
+    except MetadataLogError:  # the replay stops at it, and says why
+        return None
+    for index, record in enumerate(records):
+        if isinstance(record, VotersRecord):
+            fault = voter_ids_fault(voter_keys(record))
+            if fault is not None:
+                return f"VotersRecord at offset {int(batch.header.base_offset) + index} {fault}"
+    return None
 
 
 class CheckpointFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):

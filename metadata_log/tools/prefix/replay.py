@@ -30,13 +30,18 @@ class PrefixReplay:
     """Replays batches in order, many in one step. NoOps are only counted: an idle leader writes one every 500 ms.
 
     Without a `state` the metadata cannot be known. `problem` is the reason, and `failed` the batch that cannot be
-    replayed, if that is the reason. All three are as of the last `finish`.
+    replayed, if that is the reason. All three are as of the last `finish`. The quorum is known even then: control
+    records need no metadata.
     """
 
     def __init__(self) -> None:
         self.state: State | None = None
         self.problem: str | None = None
         self.failed: BatchHeader | None = None
+        self.before: State | None = None
+        """The state before `failed`."""
+        self._quorum: Quorum | None = None
+        """The quorum after `failed`; None if a control batch cannot be read."""
         self._waiting: list[LocatedBatch] = []
         """Consecutive data batches that are yet to be replayed."""
         self._size = 0
@@ -47,11 +52,18 @@ class PrefixReplay:
         """Begin at offset 0."""
         self.state = State(replayer=Replayer.start(MetadataImage.empty()), quorum=Quorum())
 
+    @property
+    def quorum(self) -> Quorum | None:
+        """The quorum as of the last `finish`; None if it cannot be known."""
+        return self._quorum if self.state is None else self.state.quorum
+
     def on_batch(self, batch: LocatedBatch) -> None:
         """Take the next batch."""
         header = batch.header
         if header.base_offset != self._due:
             self.finish()
+        if self.failed is not None and header.is_control:
+            self._quorum = _quorum_after(self._quorum, batch)
         if self.state is None or header.base_offset < self.state.replayer.end.offset:
             return
         if header.base_offset == self._due and is_no_op(batch.buffer, batch.at, header):
@@ -102,7 +114,16 @@ class PrefixReplay:
             try:
                 self.state = self.state.after(batch)
             except (MetadataLogError, ReplayError) as error:
+                self.before, self._quorum = self.state, None if batch.header.is_control else self.state.quorum
                 self.problem, self.failed, self.state = str(error), batch.header, None
+
+
+def _quorum_after(quorum: Quorum | None, batch: LocatedBatch) -> Quorum | None:
+    """Return the quorum after a control batch, or None if the batch cannot be read."""
+    try:
+        return None if quorum is None else quorum.after(batch)
+    except MetadataLogError:
+        return None
 
 
 def _after_all(state: State, batches: list[LocatedBatch]) -> State | None:

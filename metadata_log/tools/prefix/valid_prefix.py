@@ -14,6 +14,7 @@ from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election, Voting
 from metadata_log.tools.read.history import State
+from metadata_log.tools.read.quorum import Quorum
 
 
 class ValidPrefix(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +25,9 @@ class ValidPrefix(msgspec.Struct, frozen=True, kw_only=True):
         origin: the checkpoint with which its metadata begins; None: offset 0.
         stop: where it ends before the files do, or None.
         state: the metadata and the quorum at `end`; None if unknown, and `problem` is the reason.
+        unplayed: the first offset of the batch that cannot be replayed, if that is the `problem`.
+        before: the metadata and the quorum before `unplayed`.
+        quorum: the quorum at `end`; None if it is unknown. It may be known without the metadata.
         passed_over: damage before `start`, which `origin` makes irrelevant, or None.
         misnamed: by name, why a checkpoint does not end where its name says: it is not `origin`, and proves nothing.
         spans: the epochs of the valid prefix of the segments.
@@ -42,6 +46,9 @@ class ValidPrefix(msgspec.Struct, frozen=True, kw_only=True):
     origin: CheckpointFile | None
     stop: Stop | None
     state: State | None
+    unplayed: int | None
+    before: State | None
+    quorum: Quorum | None
     problem: str | None
     passed_over: PassedOver | None
     segments: tuple[SegmentPart, ...]

@@ -35,7 +35,8 @@ from metadata_log.tools.read.fast_scan import NoOpRun
 from metadata_log.tools.read.log_reader import LogReader, SegmentFound, SegmentOpened, SegmentUnreadable
 from metadata_log.tools.read.scan import Damage
 
-_RANGE_BITS: Final = 12
+RANGE_BITS: Final = 12
+"""A range has 2 to the power of this many offsets."""
 _DIGEST_BYTES: Final = 16
 _SHAPE: Final = struct.Struct(">qqiii")
 _HEADER: Final = struct.Struct(">qiibIhi")
@@ -103,7 +104,7 @@ class BatchSums:
             passed = min(self._end - base, run.count)
             base, at, position = base + passed, at + passed * NO_OP_BYTES, position + passed * NO_OP_BYTES
         while base < run.end_offset:
-            end = min(run.end_offset, (base >> _RANGE_BITS) + 1 << _RANGE_BITS)
+            end = min(run.end_offset, (base >> RANGE_BITS) + 1 << RANGE_BITS)
             self._come_to(base, position)
             if run.epoch != self._epoch or base != self._end:
                 self._shapes += _SHAPE.pack(base, 1, run.epoch, NO_OP_BYTES, len(self._crcs))
@@ -124,7 +125,7 @@ class BatchSums:
 
     def _come_to(self, base: int, position: int) -> None:
         """Begin a range if `base` is the first offset in it."""
-        number = base >> _RANGE_BITS
+        number = base >> RANGE_BITS
         if self._numbers and self._numbers[-1] == number:
             return
         self.finish()
@@ -157,7 +158,7 @@ class BatchSums:
         """
         if offset >= self._end:
             return None
-        index = max(bisect_right(self._numbers, offset >> _RANGE_BITS) - 2, 0)
+        index = max(bisect_right(self._numbers, offset >> RANGE_BITS) - 2, 0)
         found = self._read(index, len(self._numbers))
         return next(((batch[1], batch[3]) for batch in found if batch[1] > offset), None)
 
@@ -219,7 +220,7 @@ class BatchSums:
 
     def _read(self, first: int, last: int) -> Iterator[Summed]:
         """Read the ranges of indexes `first` to `last` (exclusive) again."""
-        until = self._numbers[last] << _RANGE_BITS if last < len(self._numbers) else self._end
+        until = self._numbers[last] << RANGE_BITS if last < len(self._numbers) else self._end
         segments, expected = self._segments[self._first_segments[first] :], -1
         for batch in _placed(LogReader(self._files, segments, start=self._positions[first])):
             if batch[0] >= until:

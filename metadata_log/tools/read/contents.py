@@ -44,6 +44,11 @@ class EpochSpan(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     end_offset: int
 
 
+def epoch_at(spans: Iterable[EpochSpan], offset: int) -> int:
+    """Return the epoch of the record at `offset`; -1 if the spans do not have it."""
+    return next((span.epoch for span in spans if span.start_offset <= offset < span.end_offset), -1)
+
+
 class LogContents(msgspec.Struct, frozen=True, kw_only=True):
     """The extent, epochs and voters of a directory's segments. `voters`: None if no record or file names them."""
 

@@ -48,7 +48,7 @@ class QuorumChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     kraft_version: int | None = None
     voters: VotersRecord | None = None
 
-    def told(self, *, of_voters: bool, before: int | None = None) -> Iterator[int | VotersRecord]:
+    def stated(self, *, of_voters: bool, before: int | None = None) -> Iterator[int | VotersRecord]:
         """Yield the voters if `of_voters`, otherwise the kraft.version, if the record sets it and lies before offset
         `before`."""
         value = self.voters if of_voters else self.kraft_version

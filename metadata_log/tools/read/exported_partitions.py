@@ -15,7 +15,7 @@ import msgspec
 from metadata_log.errors import CorruptFileError
 from metadata_log.files.json_files import decode_json
 from metadata_log.files.os_files import OsFiles
-from metadata_log.files.port import read_file
+from metadata_log.files.port import Files, read_file
 from metadata_log.ids import InvalidIdError, parse_topic_id
 
 PARTITIONS_FILE: Final = "partitions.json"
@@ -47,7 +47,7 @@ def write_exported_partitions(export: Path, partitions: Sequence[ExportedPartiti
     (export / PARTITIONS_FILE).write_text(text, encoding="utf-8")
 
 
-def read_exported_partitions(export: Path) -> tuple[ExportedPartition, ...] | None:
+def read_exported_partitions(export: Path, files: Files | None = None) -> tuple[ExportedPartition, ...] | None:
     """Return the list in an export, or None if the export predates this file.
 
     Raises:
@@ -56,7 +56,7 @@ def read_exported_partitions(export: Path) -> tuple[ExportedPartition, ...] | No
     """
     path = export / PARTITIONS_FILE
     try:
-        listed = decode_json(read_file(OsFiles(), str(path)), _Listed).partitions
+        listed = decode_json(read_file(OsFiles() if files is None else files, str(path)), _Listed).partitions
         for one in listed:
             if one.topic_id is not None:
                 parse_topic_id(one.topic_id)

@@ -22,13 +22,13 @@ def id_among_peers(path: Path, peers: Mapping[Path, int]) -> int | None:
         numbered = _NUMBERED.fullmatch(part)
         if numbered is None:
             continue
-        told = [
+        agree = [
             _number(peer.absolute().parts, parts, index, numbered["before"], numbered["after"]) == node_id
             for peer, node_id in peers.items()
             if _number(peer.absolute().parts, parts, index, numbered["before"], numbered["after"]) is not None
         ]
         number = int(numbered["number"])
-        if len(told) >= _LEAST_PEERS and all(told) and number not in peers.values():
+        if len(agree) >= _LEAST_PEERS and all(agree) and number not in peers.values():
             return number
     return None
 

@@ -36,6 +36,12 @@ class Quorum(msgspec.Struct, frozen=True, kw_only=True):
     newer_voters: NewerPart | None = None
     """The part of a later release that names the latest voters. None: the voters are known, or not yet named."""
 
+    @property
+    def voters_place(self) -> str:
+        """The place of the latest VotersRecord, in an error."""
+        where = "the checkpoint" if self.voters_at < 0 else f"the batch at offset {self.voters_at}"
+        return f"VotersRecord of {where}"
+
     def after(self, batch: LocatedBatch) -> Quorum:
         """Return the quorum after a control batch."""
         quorum = self

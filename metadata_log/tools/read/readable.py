@@ -137,9 +137,9 @@ def whose_disk(node: NodeSource, disk: LogDirectory) -> str:
     """Return half a sentence on the node of a directory without a readable `meta.properties`, and the proof."""
     if node.node_id is None:
         return "nothing says whose it is: its node is unknown"
-    if node.is_told_by_path:
+    if node.is_named_by_path:
         return f"by its path beside those of its peers it is node {node.node_id}'s"
-    if disk.told_node_id == node.node_id:
+    if disk.stated_node_id == node.node_id:
         return f"the id in it says node {node.node_id}"
     return f"it stands among the disks of node {node.node_id}"
 

@@ -178,7 +178,7 @@ _CLOSED: Final = (
     "no write that a crash interrupted ends a closed segment so; it hides nothing where the next segment begins at "
     "offset {due}"
 )
-_DESTROYED: Final = "this is no write that a crash interrupted: what stood there is lost"
+_DESTROYED: Final = "this is no write that a crash interrupted: what was there is lost"
 
 
 def judged_tail(

@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY, MetaProperties, read_meta_properties
-from metadata_log.directory.meta_properties import told_node_id
+from metadata_log.directory.meta_properties import stated_node_id
 from metadata_log.errors import CorruptFileError, WrongUseError
 from metadata_log.files.links import exists, is_loop
 from metadata_log.files.os_files import OsFiles
@@ -45,13 +45,13 @@ class SharedLogError(CorruptFileError):
 class LogDirectory(msgspec.Struct, frozen=True, kw_only=True):
     """One disk of a node. If `identity` is missing, `error` is the reason, or None if there is no meta.properties.
 
-    `told_node_id`: the node id in a corrupt meta.properties.
+    `stated_node_id`: the node id in a corrupt meta.properties.
     """
 
     path: Path
     identity: MetaProperties | None
     error: OSError | CorruptFileError | None = None
-    told_node_id: int | None = None
+    stated_node_id: int | None = None
 
 
 class Unread(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         path: where it was found.
         node_id: by its meta.properties or manifest, otherwise by its path among its peers' paths; None if unknown.
-        is_told_by_path: the node id comes from the path; no file states it.
+        is_named_by_path: the node id comes from the path; no file states it.
         metadata: the directory of its metadata log; None if the disk with it was not named.
         log_directories: its disks. A disk without meta.properties counts if it has a metadata directory or a broker's
             files.
@@ -87,7 +87,7 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
     log_directories: tuple[LogDirectory, ...] = ()
     high_watermark: int | None = None
     static_voters: tuple[ReplicaKey, ...] = ()
-    is_told_by_path: bool = False
+    is_named_by_path: bool = False
     is_bare: bool = False
 
     @property
@@ -139,7 +139,7 @@ def find_sources(paths: Iterable[Path], *, past_unreadable: bool = False, with_b
         )
     if unread and not (past_unreadable and is_left):
         raise unread[0].error
-    joined, lost = _told_by_path(_joined([*nodes, *map(_bare, dict.fromkeys(bare))]), unread)
+    joined, lost = _named_by_path(_joined([*nodes, *map(_bare, dict.fromkeys(bare))]), unread)
     return Sources(
         nodes=tuple(sorted(joined, key=_by_number)),
         files=tuple(dict.fromkeys(files)),
@@ -187,15 +187,15 @@ def _by_number(node: NodeSource) -> tuple[bool, int]:
     return node.node_id is None, node.node_id or 0
 
 
-def _told_by_path(
+def _named_by_path(
     nodes: Sequence[NodeSource], unread: Sequence[Unread]
 ) -> tuple[tuple[NodeSource, ...], tuple[Unread, ...]]:
     """Return the sources; those without a node id in their files get the one that their paths show."""
     peers = {node.path: node.node_id for node in nodes if node.node_id is not None}
     named = []
     for node in nodes:
-        told = None if node.node_id is not None or not node.log_directories else id_among_peers(node.path, peers)
-        named.append(node if told is None else msgspec.structs.replace(node, node_id=told, is_told_by_path=True))
+        stated = None if node.node_id is not None or not node.log_directories else id_among_peers(node.path, peers)
+        named.append(node if stated is None else msgspec.structs.replace(node, node_id=stated, is_named_by_path=True))
     lost = [msgspec.structs.replace(one, node_id=id_among_peers(one.path, peers)) for one in unread]
     return tuple(named), tuple(lost)
 
@@ -307,9 +307,9 @@ def _holds_segments(path: Path) -> bool:
 
 def _is_log_directory(path: Path) -> bool:
     with naming(path, hidden=path):  # name the directory: the file may not exist in it
-        is_told = (path / META_PROPERTIES_FILE).exists() or (path / METADATA_DIRECTORY).is_dir()
-        is_told = is_told or is_loop(path / META_PROPERTIES_FILE) or is_loop(path / METADATA_DIRECTORY)
-    return is_told or is_brokers_disk(OsFiles(), str(path))
+        is_disk = (path / META_PROPERTIES_FILE).exists() or (path / METADATA_DIRECTORY).is_dir()
+        is_disk = is_disk or is_loop(path / META_PROPERTIES_FILE) or is_loop(path / METADATA_DIRECTORY)
+    return is_disk or is_brokers_disk(OsFiles(), str(path))
 
 
 def _log_directory(path: Path) -> LogDirectory:
@@ -318,14 +318,14 @@ def _log_directory(path: Path) -> LogDirectory:
             return LogDirectory(path=path, identity=None)
         return LogDirectory(path=path, identity=read_meta_properties(OsFiles(), str(path)))
     except CorruptFileError as error:
-        return LogDirectory(path=path, identity=None, error=error, told_node_id=_told(error.path))
+        return LogDirectory(path=path, identity=None, error=error, stated_node_id=_stated_node_id(error.path))
     except OSError as error:
         return LogDirectory(path=path, identity=None, error=error)
 
 
-def _told(meta_properties: str) -> int | None:
+def _stated_node_id(meta_properties: str) -> int | None:
     try:
-        return told_node_id(read_small_file(OsFiles(), meta_properties), meta_properties)
+        return stated_node_id(read_small_file(OsFiles(), meta_properties), meta_properties)
     except CorruptFileError:
         return None
 
@@ -343,8 +343,8 @@ def _is_of_two_logs(path: Path) -> bool:
     """Return True if several log directories in `path` have a metadata log, and all that state a node id state the same
     one."""
     with_logs = [child for child in path.iterdir() if child.is_dir() and (child / METADATA_DIRECTORY).is_dir()]
-    told = {_node(disk, [_log_directory(disk)]).node_id for disk in with_logs}
-    return len(with_logs) > 1 and len(told - {None}) == 1
+    stated = {_node(disk, [_log_directory(disk)]).node_id for disk in with_logs}
+    return len(with_logs) > 1 and len(stated - {None}) == 1
 
 
 def _node(path: Path, disks: list[LogDirectory], metadata: Path | None = None) -> NodeSource:
@@ -355,8 +355,8 @@ def _node(path: Path, disks: list[LogDirectory], metadata: Path | None = None) -
     identity = source.identity
     if identity is not None:
         return msgspec.structs.replace(source, node_id=int(identity.node_id))
-    told = {disk.told_node_id for disk in disks} - {None}
-    return msgspec.structs.replace(source, node_id=told.pop() if len(told) == 1 else None)
+    stated = {disk.stated_node_id for disk in disks} - {None}
+    return msgspec.structs.replace(source, node_id=stated.pop() if len(stated) == 1 else None)
 
 
 def _bare(path: Path) -> NodeSource:

@@ -11,6 +11,7 @@ was possibly committed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
@@ -18,6 +19,18 @@ from metadata_log.ids import ReplicaKey
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.replicas.voters_in_force import is_voter
 from metadata_log.voters import majority_of
+
+UPPER_UNKNOWN: Final = "too few voters' logs here are surely their last state"
+"""Says why there is no upper bound. All voters' logs may be here: one that has lost its end bounds nothing."""
+
+
+class ProvenCommit(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """All records before `end` were committed. `because`: the reason, as a clause. `disk`: the log directory that
+    proves it."""
+
+    end: int
+    because: str
+    disk: str
 
 
 class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -31,6 +44,7 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             active only once that is committed.
         proved_end: the offset that its log once reached, by its sidecar files; 0 if nothing proves one.
         held_when_cut: all before it was committed, as was proven when a repair cut this log (see `repair_audits`).
+        proven: the records that brokers' partition directories prove committed; None if they prove nothing.
         votes: False if it counts for no majority, since its node may have gone on from there.
         is_authoritative: False if this may not be the voter's last state. Such a replica sets no upper bound.
         leaders: of the elections in its log, the epoch and the leader of each.
@@ -45,6 +59,7 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     committed_before: int = 0
     proved_end: int = 0
     held_when_cut: int = 0
+    proven: ProvenCommit | None = None
     votes: bool = True
     is_authoritative: bool = True
     leaders: tuple[tuple[int, int], ...] = ()
@@ -73,7 +88,7 @@ class CommittedBounds(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Records below `lower` are certainly committed; records from `upper` on never were.
 
     Attributes:
-        upper: None if too few replicas are given to know it.
+        upper: None if it is not known, see `UPPER_UNKNOWN`.
         because: the reason for `lower`, as a clause.
     """
 
@@ -105,6 +120,8 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
         if replica.held_when_cut > lower:
             lower = replica.held_when_cut
             because = f"a majority held it when a repair cut the log of node {replica.key.node_id}, as was proven then"
+        if replica.proven is not None and replica.proven.end > lower:
+            lower, because = replica.proven.end, replica.proven.because
     bounding = without_outrun_leaders(replicas)
     by_voter = [
         [replica for replica in bounding if replica.votes and is_voter(replica.key, [voter])] for voter in voters
@@ -130,9 +147,10 @@ def without_outrun_leaders(replicas: Sequence[ReplicaExtent]) -> list[ReplicaExt
     """Return the same replicas, of which an outrun leader's is not authoritative.
 
     A leader has each record of its epoch before any other replica. If another has more of that epoch, the leader's log
-    has lost its end, or was copied earlier. It may have held all of that, and more.
+    has lost its end, or was copied earlier. It may have held all of that, and more. The same holds of a log that ends
+    before an epoch that its node led, even if later epochs follow.
     """
-    outrun = {id(replica) for replica in replicas if outrunners(replicas, replica)}
+    outrun = {id(one) for one in replicas if outrunners(replicas, one) or _lacks_own_epoch(replicas, one)}
     return [
         msgspec.structs.replace(replica, is_authoritative=False) if id(replica) in outrun else replica
         for replica in replicas
@@ -152,6 +170,20 @@ def outrunners(replicas: Sequence[ReplicaExtent], leader: ReplicaExtent) -> list
         return []
     end = _end(leader)
     return [replica for replica in replicas if (replica.end_in(epoch) or 0) > end]
+
+
+def _lacks_own_epoch(replicas: Sequence[ReplicaExtent], leader: ReplicaExtent) -> bool:
+    """Return True if by another log, its node led an epoch that begins at or past the end of this log.
+
+    Nothing follows if a later epoch begins there or before in any log: its leader may have cut this one.
+    """
+    end = _end(leader)
+    led = {epoch for one in replicas for epoch, node_id in one.leaders if node_id == leader.key.node_id >= 0}
+    begun = [span for one in replicas for span in one.epochs if span.epoch in led and span.epoch > leader.last_epoch]
+    return any(
+        span.start_offset >= end and not any(fork <= span.start_offset for fork in _forks(replicas, span.epoch))
+        for span in begun
+    )
 
 
 def _most_of(voters: int) -> str:
@@ -205,8 +237,8 @@ def _upper(by_voter: Sequence[Sequence[ReplicaExtent]], majority: int, lower: in
     A voter without an authoritative replica may have had any log end. None, too, if the result is below `lower`: then
     one of these logs is not its voter's last state.
     """
-    told = [[replica for replica in copies if replica.is_authoritative] for copies in by_voter]
-    present = [copies for copies in told if copies]
+    authoritative = [[replica for replica in copies if replica.is_authoritative] for copies in by_voter]
+    present = [copies for copies in authoritative if copies]
     needed = majority - (len(by_voter) - len(present))
     if needed <= 0:
         return None

@@ -53,7 +53,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     records: tuple[str, ...]
 
 
-class Parting(msgspec.Struct, frozen=True, kw_only=True):
+class Divergence(msgspec.Struct, frozen=True, kw_only=True):
     """A divergence: before `offset` the replicas are equal. `batches`: the number of base offsets where they differ."""
 
     offset: int
@@ -90,7 +90,7 @@ class DiffReport(msgspec.Struct, frozen=True, kw_only=True):
     voters: tuple[str, ...]
     common_end: int
     bounds: CommittedBounds
-    partings: tuple[Parting, ...]
+    partings: tuple[Divergence, ...]
     findings: tuple[Finding, ...]
 
 
@@ -113,10 +113,7 @@ def diff_and_odd(view: ReplicaSet, files: Files | None = None) -> tuple[DiffRepo
         OSError: a segment cannot be read.
     """
     port = OsFiles() if files is None else files
-    judge = Judge(view.views, len(view.voters.keys), view.bounds)
-    conflicts = compare([replica.facts.sums for replica in view.replicas])
-    judge.weigh(conflicts)
-    judged = [one for conflict in conflicts for one in judge.judged(conflict)]
+    judge, conflicts, judged = _judged(view)
     fields = {conflict.offset: _differences(port, view, judge, conflict) for conflict in conflicts}
     found = list(
         dict.fromkeys(
@@ -143,12 +140,33 @@ def diff_and_odd(view: ReplicaSet, files: Files | None = None) -> tuple[DiffRepo
         common_end=min(ends, default=0),
         bounds=_certain(view.bounds, judge, conflicts),
         partings=tuple(
-            msgspec.structs.replace(_parting(port, view, judge, conflict), differences=fields[conflict.offset])
+            msgspec.structs.replace(_divergence(port, view, judge, conflict), differences=fields[conflict.offset])
             for conflict in conflicts
         ),
         findings=sort_findings(found),
     )
     return report, frozenset(index for index, _ in judged)
+
+
+def odd_replicas(view: ReplicaSet) -> frozenset[int]:
+    """Return the indexes of the replicas that are at fault in a divergence, see `diff_and_odd`."""
+    return frozenset(index for index, _ in _judged(view)[2])
+
+
+def judged_sides(view: ReplicaSet) -> tuple[tuple[int, Finding], ...]:
+    """Return the replicas that are at fault in a divergence, by index, each with its finding; all of them in a tie.
+
+    Raises:
+        OSError: a segment cannot be read.
+    """
+    return tuple(_judged(view)[2])
+
+
+def _judged(view: ReplicaSet) -> tuple[Judge, list[Conflict], list[tuple[int, Finding]]]:
+    judge = Judge(view.views, len(view.voters.keys), view.bounds)
+    conflicts = compare([replica.facts.sums for replica in view.replicas])
+    judge.weigh(conflicts)
+    return judge, conflicts, [one for conflict in conflicts for one in judge.judged(conflict)]
 
 
 def _advised(replica: Replica, found: Finding) -> list[Finding]:
@@ -261,7 +279,7 @@ def _with_fields(found: Finding, fields: tuple[str, ...]) -> Finding:
     return msgspec.structs.replace(found, meaning=f"{found.meaning}: {fields[0]}")
 
 
-def _parting(files: Files, view: ReplicaSet, judge: Judge, conflict: Conflict) -> Parting:
+def _divergence(files: Files, view: ReplicaSet, judge: Judge, conflict: Conflict) -> Divergence:
     majority = judge.majority_of([side.holders for side in conflict.sides])
     is_fork = len({side.epoch for side in conflict.sides}) > 1
     sides = []
@@ -280,7 +298,7 @@ def _parting(files: Files, view: ReplicaSet, judge: Judge, conflict: Conflict) -
                 records=records,
             )
         )
-    return Parting(offset=conflict.offset, batches=conflict.count, sides=tuple(sides))
+    return Divergence(offset=conflict.offset, batches=conflict.count, sides=tuple(sides))
 
 
 def _records(

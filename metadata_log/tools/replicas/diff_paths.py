@@ -21,7 +21,7 @@ from metadata_log.tools.replicas.diff import DiffReport, diff_logs, with_logs_al
 from metadata_log.tools.replicas.foreign_logs import OfOneCluster, of_one_cluster
 from metadata_log.tools.replicas.replica import Replica, read_replica
 from metadata_log.tools.replicas.replica_set import ReplicaSet
-from metadata_log.tools.replicas.reread_lagging import with_second_look
+from metadata_log.tools.replicas.reread_lagging import with_lagging_reread
 from metadata_log.tools.replicas.same_log import share_batch, traces_of
 from metadata_log.tools.replicas.side_by_side import older_of_two, progress_of, two_metadata_logs
 from metadata_log.tools.verify.depth import Depth
@@ -52,7 +52,7 @@ def diff_paths(paths: Sequence[Path]) -> DiffReport:
     logs = [read(node) for node in nodes]
     clusters = _of_one_cluster(logs)
     older = [clusters.logs[number] for number in older_of_two(clusters.logs)]
-    view = with_second_look(ReplicaSet([log for log in clusters.logs if log not in older], bare), read)
+    view = with_lagging_reread(ReplicaSet([log for log in clusters.logs if log not in older], bare), read)
     report = with_own_findings(diff_logs(view), view)
     report = with_logs_alone(report, ReplicaSet((*clusters.undecided, *older)))
     twins = two_metadata_logs(

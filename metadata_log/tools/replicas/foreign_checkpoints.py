@@ -33,7 +33,7 @@ _ADVICE: Final = (
 )
 
 
-def without_alien_checkpoints(logs: Sequence[Replica]) -> tuple[list[Replica], list[Finding]]:
+def without_foreign_checkpoints(logs: Sequence[Replica]) -> tuple[list[Replica], list[Finding]]:
     """Return the logs without foreign checkpoints, and a finding for each of these.
 
     The witnesses are the logs that begin at offset 0. All must agree, and they must be a majority of the voters.
@@ -42,9 +42,9 @@ def without_alien_checkpoints(logs: Sequence[Replica]) -> tuple[list[Replica], l
     left: list[Replica] = []
     for index, log in enumerate(logs):
         report = log.facts
-        aliens = {id(one): _strangers(one, index, logs) for one in report.checkpoints}
-        strange = [one for one in report.checkpoints if aliens[id(one)]]
-        found += [_finding(log.source, one, [logs[other] for other in aliens[id(one)]]) for one in strange]
+        foreign = {id(one): _strangers(one, index, logs) for one in report.checkpoints}
+        strange = [one for one in report.checkpoints if foreign[id(one)]]
+        found += [_finding(log.source, one, [logs[other] for other in foreign[id(one)]]) for one in strange]
         left.append(msgspec.structs.replace(log, facts=_without(report, strange)) if strange else log)
     return left, found
 
@@ -61,13 +61,13 @@ def _strangers(checkpoint: CheckpointReport, own: int, logs: Sequence[Replica]) 
         return []
     voters = named_directories(checkpoint.voters or ())
     is_strange = all(
-        not voters & named_directories(logs[index].facts.known_voters) and _is_strange(image, logs[index].facts)
+        not voters & named_directories(logs[index].facts.known_voters) and _is_foreign(image, logs[index].facts)
         for index in judges
     )
     return judges if is_strange and are_majority(logs, judges) else []
 
 
-def _is_strange(image: MetadataImage, log: LogFacts) -> bool:
+def _is_foreign(image: MetadataImage, log: LogFacts) -> bool:
     theirs = log.image
     if theirs is None or not image.topics.by_id or not theirs.topics.by_id or not theirs.cluster.brokers:
         return False

@@ -26,7 +26,7 @@ from metadata_log.tools.read.history import (
 )
 from metadata_log.tools.read.readable import readable_sources, why_unread
 from metadata_log.tools.read.sources import SourceError, Sources, find_sources
-from metadata_log.tools.rules.orphaned_configs import loose_configs, without
+from metadata_log.tools.rules.orphaned_configs import orphaned_configs, without
 from metadata_log.tools.verify.lost_end import hidden_end
 from metadata_log.tools.verify.sound_history import open_sound_history, sound_file_history
 
@@ -192,7 +192,7 @@ def _line(label: str, history: LogHistory, at: int) -> HashLine:
     except HistoryError as error:
         return HashLine(source=label, path=str(history.path), problem=str(error))
     end = state.image.offset_and_epoch
-    left = loose_configs(state.image)
+    left = orphaned_configs(state.image)
     whole, newer = hash_of(state), state.newer
     return HashLine(
         source=label,

@@ -18,12 +18,16 @@ from typing import Final, TypeAlias
 import msgspec
 
 from metadata_log.tools.findings.advice import ASK, TIE
+from metadata_log.tools.findings.epoch_facts import ONE_BATCH, ChangedEpoch
+from metadata_log.tools.findings.facts import Facts
 from metadata_log.tools.findings.finding import Finding, Severity, finding
+from metadata_log.tools.findings.remedy import Advice
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from metadata_log.tools.replicas.divergence import Conflict, Held
 from metadata_log.tools.words import join_names
 from metadata_log.voters import majority_of
 
+LOG_MISMATCH: Final = "log_mismatch"
 _NO_PLACES: Final[Mapping[int, tuple[str, int]]] = {}
 _Judged: TypeAlias = tuple[int, Finding]
 """The index of a replica, and a finding about it."""
@@ -176,17 +180,22 @@ class Judge:
         """Yield the findings on one batch whose header was changed on some replicas."""
         each = others if reference is not None else sorted((side, *others), key=lambda one: one.epoch)
         where = " and ".join(f"of epoch {one.epoch} on {self.names(one.holders)}" for one in each)
-        why = "it is one batch, for its checksum is the same, which does not cover the epoch in its header"
-        lost = f"nothing that was committed is lost{_also(conflict)}"
         if reference is None:
             meaning = (
-                f"the batch at offset {conflict.offset} is {where}, and nothing says which is right: {why}; {lost}"
+                f"the batch at offset {conflict.offset} is {where}, and nothing says which is right: {ONE_BATCH}; "
+                f"nothing that was committed is lost{_also(conflict)}"
             )
             yield from self._of_nobody(side, conflict, meaning)
             return
-        meaning = f"the batch at offset {conflict.offset} is of epoch {side.epoch} here, and {where}: {why}; {lost}"
+        facts = ChangedEpoch(
+            offset=conflict.offset,
+            epoch=side.epoch,
+            right=next(one.epoch for one in others if one.holders is reference),
+            where=where,
+            also=_also(conflict),
+        )
         advice = self._advice_against(side, reference, conflict, [side, *others], _NO_PLACES)
-        yield from self._for_each("log_mismatch", Severity.ERROR, side, conflict, meaning, advice)
+        yield from self._for_each(facts, "", side, conflict, advice)
 
     def _mismatches(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
         """Yield a finding for each replica that breaks log matching; in a tie, one finding that names no node."""
@@ -203,7 +212,7 @@ class Judge:
                 f"{self.names(others)}{_also(conflict)}"
             )
             advice = self._advice_against(side, reference, conflict, sides, conflict.places)
-            yield from self._for_each("log_mismatch", Severity.ERROR, side, conflict, meaning, advice)
+            yield from self._for_each(LOG_MISMATCH, meaning, side, conflict, advice)
 
     def _undecided(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
         """Yield one finding for all: two logs contradict each other, and neither is known to be wrong."""
@@ -222,7 +231,7 @@ class Judge:
         conflict: Conflict,
         sides: Sequence[Held],
         places: Mapping[int, tuple[str, int]],
-    ) -> str | None:
+    ) -> Advice | str | None:
         """Return careful advice if only one other log is against a side that its own logs do not deny; else None."""
         holders = [one.holders for one in sides]
         has_most = len(reference) > 1 and self._reference(holders) is reference
@@ -310,7 +319,7 @@ class Judge:
                 f"{where}, and another elsewhere, though both logs go on to the same epoch: "
                 f"logs that share a record must share all before it{_also(conflict)}"
             )
-            yield self._finding("log_mismatch", Severity.ERROR, index, side, conflict, meaning)
+            yield self._finding(LOG_MISMATCH, Severity.ERROR, index, side, conflict, meaning)
 
     def _joined_again(self, conflict: Conflict, sides: Sequence[Held]) -> Iterator[_Judged]:
         """Yield one finding on logs that differ, but go on to the same epoch, if no majority holds either side."""
@@ -324,34 +333,29 @@ class Judge:
 
     def _of_nobody(self, side: Held, conflict: Conflict, meaning: str, epoch: int | None = None) -> Iterator[_Judged]:
         """Yield a finding that accuses no node, once for each holder."""
-        found = finding("log_mismatch", meaning, offset=conflict.offset, epoch=epoch, advice=TIE)
+        found = finding(LOG_MISMATCH, meaning, offset=conflict.offset, epoch=epoch, advice=TIE)
         yield from ((index, found) for index in sorted(side.holders))
 
     def _for_each(
-        self,
-        kind: str,
-        severity: Severity,
-        side: Held,
-        conflict: Conflict,
-        meaning: str,
-        advice: str | None = None,
+        self, what: Facts | str, meaning: str, side: Held, conflict: Conflict, advice: Advice | str | None
     ) -> Iterator[_Judged]:
+        """Yield an error for each holder of a batch, from facts, or from a kind and a sentence."""
         for index in sorted(side.holders):
-            yield self._finding(kind, severity, index, side, conflict, meaning, advice)
+            yield self._finding(what, Severity.ERROR, index, side, conflict, meaning, advice)
 
     def _finding(
         self,
-        kind: str,
+        what: Facts | str,
         severity: Severity,
         index: int,
         side: Held,
         conflict: Conflict,
         meaning: str,
-        advice: str | None = None,
+        advice: Advice | str | None = None,
     ) -> _Judged:
         file, position = conflict.places.get(index, (None, None))
         found = finding(
-            kind,
+            what,
             meaning,
             severity=severity,
             node_id=self._replicas[index].node_id,

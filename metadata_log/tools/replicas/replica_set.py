@@ -14,6 +14,7 @@ import msgspec
 
 from metadata_log.ids import NodeId, ReplicaKey
 from metadata_log.tools.findings.finding import Finding, Severity, finding
+from metadata_log.tools.findings.remedy import no_start
 from metadata_log.tools.read.sources import NodeSource
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds, committed_bounds
 from metadata_log.tools.replicas.first_vote import is_first_vote
@@ -85,6 +86,14 @@ class ReplicaSet:
             OSError: a segment cannot be read any more.
         """
         return same_log(traces_of(one.facts), traces_of(other.facts))
+
+    def shows_one_log(self, one: Replica, other: Replica) -> bool:
+        """Return True if something shows that two of the replicas are of one log.
+
+        Raises:
+            OSError: a segment cannot be read any more.
+        """
+        return self.same_log(one, other) is SameLog.SHOWN
 
     def has_majority(self, replicas: Iterable[Replica]) -> bool:
         """Return True if these are a majority of every voter set that may be in force."""
@@ -355,7 +364,7 @@ def _not_of_one_cluster(one: Replica, other: Replica) -> Finding | None:
 
 def undecided_clusters(what: str) -> Finding:
     """Return the finding that logs are of several clusters; it accuses no log."""
-    advice = (
+    advice = no_start(
         "start none of them before it is known which is this cluster's: name more copies of the log, the other "
         "controllers' and brokers', until a majority holds one side"
     )

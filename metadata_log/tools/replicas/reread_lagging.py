@@ -18,7 +18,7 @@ from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import ReplicaSet, lacking_copies
 
 
-def with_second_look(view: ReplicaSet, read: Callable[[NodeSource], Replica]) -> ReplicaSet:
+def with_lagging_reread(view: ReplicaSet, read: Callable[[NodeSource], Replica]) -> ReplicaSet:
     """Return the set with the logs of these voters read again; the same set if no voter seems to lack records.
 
     Raises:

@@ -118,8 +118,8 @@ def contradiction(one: Traces, other: Traces) -> str | None:
         again = theirs.cluster.brokers.get(node_id)
         if again is None or again.incarnation_id == broker.incarnation_id:
             continue
-        # A broker epoch is the offset of the registration's record. A log that has committed records past the later
-        # registration must hold it, so a log that lacks it is another one.
+        # A broker epoch is the offset of the process's first registration, or of its batch. A log that has committed
+        # records past the later registration must hold it, so a log that lacks it is another one.
         behind = one if broker.epoch < again.epoch else other
         if broker.epoch == again.epoch or max(broker.epoch, again.epoch) < behind.committed_before:
             return (
@@ -155,7 +155,7 @@ def _share_ids(one: MetadataImage | None, other: MetadataImage | None) -> bool:
     )
 
 
-def kindred_groups(reports: Sequence[LogFacts]) -> list[list[int]]:
+def same_log_groups(reports: Sequence[LogFacts]) -> list[list[int]]:
     """Return the logs, by their indexes, in groups that may be replicas of one log.
 
     Raises:

@@ -10,6 +10,9 @@ another and reach that offset, but it has another record there. These rules deci
 - If at least as many replicas deny a record as confirm it, it is not believed.
 - A record that only one log has, and no other log can deny, needs support. It is believed if that log is the leader's
   own, or if another node's `quorum-state` names that leader.
+- No log is the leader's own in an epoch that its `quorum-state` has not reached. Nor is it if that file names another
+  leader of the epoch, or if the log holds a record of it that no controller writes.
+- A voter set that no leader writes, and that only one log has, is not believed.
 """
 
 from __future__ import annotations
@@ -17,8 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
+from metadata_log.directory import QuorumState
 from metadata_log.ids import ReplicaKey
-from metadata_log.tools.findings.finding import Severity
+from metadata_log.tools.findings.finding import Cause, Severity
 from metadata_log.tools.read.contents import voter_keys
 from metadata_log.tools.read.control_facts import Election
 from metadata_log.tools.verify.checkpoint import CheckpointReport
@@ -70,16 +74,25 @@ class Witnesses:
     def _is_own(self, election: Election, index: int) -> bool:
         """Return True if this is the log of the elected leader, and its `quorum-state` does not deny the epoch.
 
-        A leader writes `quorum-state` before its LeaderChange. So without the epoch in that file, the record is not its
-        own. After the leader went on to a later epoch, the file no longer shows this one.
+        After the leader went on to a later epoch, its `quorum-state` no longer shows this one.
         """
         log = self._logs[index]
         state = log.facts.quorum_state
-        if log.node_id != election.leader_id or not election.granting or election.is_repairs:
+        if not self._is_leaders(election, index) or not election.granting or election.is_repairs:
             return False
         has_led = state is None or (state.leader_epoch, state.leader_id) == (election.epoch, election.leader_id)
         went_on = state is not None and state.leader_epoch > election.epoch
         return log.facts.is_sound and (has_led or went_on)
+
+    def _is_leaders(self, election: Election, index: int) -> bool:
+        """Return True if this is the elected leader's log, and all its records of that epoch may be the leader's.
+
+        A leader writes `quorum-state` before its LeaderChange. A file of an older epoch denies the record, and so does
+        one that names another leader of that epoch.
+        """
+        log = self._logs[index]
+        is_its = log.node_id == election.leader_id and not _denies(log.facts.quorum_state, election)
+        return is_its and not has_impossible_record(log.facts, election.epoch)
 
     def lone(self) -> Iterator[tuple[int, Election]]:
         """Yield the LeaderChanges that only one log has, that no other log can deny, and that are not believed."""
@@ -100,7 +113,7 @@ class Witnesses:
 
         A single log has no witnesses: then its records are believed.
         """
-        if self._logs[holder].node_id == election.leader_id or len(self._logs) < 2:
+        if self._is_leaders(election, holder) or len(self._logs) < 2:
             return True
         states = (log.facts.quorum_state for index, log in enumerate(self._logs) if index != holder)
         return any(
@@ -120,7 +133,8 @@ class Witnesses:
         bearing = [one for one in self._logs if _has_voters(one.facts, voting.offset, voting.voters)]
         denying = [one for one in self._logs if _covers(one.facts, voting.offset) and one not in bearing]
         is_denied = bool(denying) and (len(bearing) == 1 or len(denying) > len(bearing))
-        return None if is_denied else voting.voters
+        is_wrong = len(self._logs) > len(bearing) == 1 and _has_wrong_voters(report, voting.offset)
+        return None if is_denied or is_wrong else voting.voters
 
     def _is_denied(self, index: int, checkpoint: CheckpointReport) -> bool:
         """Return True if the checkpoint has an error, or its own log or other replicas deny its voters."""
@@ -130,12 +144,34 @@ class Witnesses:
         return is_denied(checkpoint, own, self._logs)
 
 
+def _denies(state: QuorumState | None, election: Election) -> bool:
+    if state is None or state.leader_epoch > election.epoch:
+        return False
+    return state.leader_epoch < election.epoch or state.leader_id not in (-1, election.leader_id)
+
+
+def has_impossible_record(report: LogFacts, epoch: int) -> bool:
+    """Return True if the log shows, by itself, a record of that epoch that no controller writes."""
+    return any(
+        one.cause is Cause.RECORDS and one.counts and one.epoch == epoch and one.file in report.segments
+        for one in report.findings
+    )
+
+
 def _key(election: Election) -> _Key:
     return election.epoch, election.leader_id, election.offset
 
 
 def _covers(report: LogFacts, offset: int) -> bool:
     return report.is_sound and report.start_offset <= offset < report.end_offset
+
+
+def _has_wrong_voters(report: LogFacts, offset: int) -> bool:
+    """Return True if the log shows, by itself, that no leader writes the voter set at that offset."""
+    return any(
+        one.severity is Severity.ERROR and one.offset == offset and one.file in report.segments
+        for one in report.findings
+    )
 
 
 def _has_voters(report: LogFacts, offset: int, voters: Sequence[ReplicaKey]) -> bool:

@@ -47,7 +47,9 @@ def entry_fault(
     )
     for what, code, first, last in codes:
         if not (UNKNOWN if may_be_unknown else first) <= code <= last:
-            return f"an entry of {what} {code}, where entries have {first} to {last}: it is no such entry to anybody"
+            return (
+                f"an entry of {what} {code}, where entries have {first} to {last}: no node takes it for such an entry"
+            )
     if may_be_unknown:
         return None
     if ":" not in record.principal:

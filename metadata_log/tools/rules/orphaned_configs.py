@@ -37,7 +37,7 @@ class LeftConfigs(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     position: int | None = None
 
 
-class GoneConfigs:
+class RemovedTopicConfigs:
     """The configs that topics had when they were removed, which may have stayed behind. Takes a log's records."""
 
     def __init__(self) -> None:
@@ -75,14 +75,14 @@ class GoneConfigs:
             self._by_topic.setdefault(topic, {}).setdefault(name, set()).add(value)
 
 
-def loose_configs(image: MetadataImage) -> dict[str, Mapping[str, str]]:
+def orphaned_configs(image: MetadataImage) -> dict[str, Mapping[str, str]]:
     """Return the configs of topics that the image lacks, by topic name, sorted."""
     topics = image.topics.by_name
     loose = (resource.name for resource in _of_topics(image.configs) if resource.name not in topics)
     return {name: image.configs.of_topic(name) for name in sorted(loose)}
 
 
-def taken_up(image: MetadataImage, log: MetadataImage, gone: GoneConfigs) -> dict[str, Mapping[str, str]]:
+def taken_up(image: MetadataImage, log: MetadataImage, gone: RemovedTopicConfigs) -> dict[str, Mapping[str, str]]:
     """Return the configs that `image` has beyond its `log` because a new topic took up orphaned ones, by topic name.
 
     `gone`: the configs of removed topics, which must explain them.

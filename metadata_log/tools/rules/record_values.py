@@ -30,10 +30,12 @@ from metadata_log.records import (
 )
 from metadata_log.records.levels import ACL_RANGES_LEVEL
 from metadata_log.tools.rules.acls import AclRules, entry_fault
-from metadata_log.tools.rules.orphaned_configs import GoneConfigs
+from metadata_log.tools.rules.directory_owners import DirectoryOwners
+from metadata_log.tools.rules.orphaned_configs import RemovedTopicConfigs
 from metadata_log.tools.rules.place import Place
 from metadata_log.tools.rules.topics import AddFinding, TopicRules
 from metadata_log.tools.rules.values import (
+    KindAndFault,
     block_fault,
     broker_fault,
     config_fault,
@@ -55,16 +57,18 @@ class RecordValues:
         self._add = add
         self._topics = topics
         self._acls = AclRules()
+        self._directories = DirectoryOwners()
         self._before = RecordsBefore()
         self._is_older, self._created = False, frozenset[str]()
         self._producer_ids_end: int | None = None
-        self.gone = GoneConfigs()
+        self.gone = RemovedTopicConfigs()
         self.loose: dict[str, tuple[int, int]] = {}
         """In a checkpoint: offset and position of the first config of each topic that does not precede it."""
 
     def start(self, image: MetadataImage) -> None:
         """Continue from this image."""
         self._acls.start(image.acls)
+        self._directories.start(image.cluster)
         self._producer_ids_end = int(image.producer_ids.next_producer_id)
 
     def contradicted(self, record: MetadataRecord) -> str:
@@ -85,10 +89,12 @@ class RecordValues:
     def begin(self) -> None:
         """Begin a metadata transaction."""
         self._acls.begin()
+        self._directories.begin()
 
     def abort(self) -> None:
         """Discard all changes since `begin`."""
         self._acls.abort()
+        self._directories.abort()
         self._producer_ids_end = None
 
     def on_record(
@@ -100,8 +106,11 @@ class RecordValues:
         cluster: ClusterImage,
         level: int,
     ) -> None:
-        """Check a record. `topics` (by name) and `cluster` are those before its batch; `level` is the
-        metadata.version."""
+        """Check a record. `topics` (by name) and `cluster` are those before its batch; `level` is the metadata.version.
+
+        A checkpoint may have all its records in one batch. So a rule that compares records of one batch keeps its own
+        state, with `begin` and `abort`, as `DirectoryOwners` and `AclRules` do.
+        """
         if isinstance(record, ConfigRecord):
             self.gone.on_config(record)
             of_new = record.resource_type == ResourceType.TOPIC and record.resource_name in self._created
@@ -119,9 +128,10 @@ class RecordValues:
         if isinstance(record, ProducerIdsRecord | RegisterBrokerRecord):
             self._before.on_record(record, None if place.offsets_are_own else offset)
         if isinstance(record, RegisterBrokerRecord | BrokerRegistrationChangeRecord):
-            self._topics.on_registration(record)
-            offsets = None if place.offsets_are_own or self._is_older else range(place.base_offset, offset + 1)
-            broken = broker_fault(record, cluster, offsets)
+            broken = self._on_registration(record, offset, place, cluster)
+        elif isinstance(record, UnregisterBrokerRecord):
+            self._directories.on_record(record)
+            return
         elif isinstance(record, AccessControlEntryRecord):
             broken = self._on_entry(record, level >= ACL_RANGES_LEVEL and not place.offsets_are_own)
         elif isinstance(record, RemoveAccessControlEntryRecord):
@@ -134,6 +144,20 @@ class RecordValues:
             broken = None if strange is None else ("strange_value", strange)
         if broken is not None:
             self._add(broken[0], f"{type(record).__name__} at offset {offset}: {broken[1]}", offset, place)
+
+    def _on_registration(
+        self,
+        record: RegisterBrokerRecord | BrokerRegistrationChangeRecord,
+        offset: int,
+        place: Place,
+        cluster: ClusterImage,
+    ) -> KindAndFault | None:
+        self._topics.on_registration(record)
+        offsets = None if place.offsets_are_own or self._is_older else range(place.base_offset, offset + 1)
+        broken = broker_fault(record, cluster, offsets) if isinstance(record, RegisterBrokerRecord) else None
+        broken = broken or self._directories.fault(record)
+        self._directories.on_record(record)
+        return broken
 
     def _on_entry(self, record: AccessControlEntryRecord, has_checked_host: bool) -> tuple[str, str] | None:
         broken = self._acls.on_entry(record)

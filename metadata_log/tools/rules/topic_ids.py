@@ -120,7 +120,7 @@ class TopicIds:
     def _check_collision(self, name: str, topic_id: TopicId, offset: int, place: Place) -> None:
         other = self._collisions.other(name, self._names)
         if other is not None:
-            meaning = f"topic {name!r} is created beside {other!r}, which metrics take for the same"
+            meaning = f"topic {name!r} is created beside {other!r}, and metrics count both as one"
             self._add("topic_name_collides", meaning, offset, place, topic_id)
 
     def on_use(

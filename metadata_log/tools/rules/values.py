@@ -4,8 +4,7 @@ Decides: which values no controller of Kafka writes, although replay accepts mos
 are replayed, and their positions.
 
 Sources: the checks of Kafka 4.3's controller before it writes (ReplicationControlManager, ConfigurationControlManager,
-ClusterControlManager), and the values at which its replay stops (a broker's config whose name is no number; a directory
-of two brokers).
+ClusterControlManager), and a value at which its replay stops (a broker's config whose name is no number).
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from metadata_log.image.access import CLIENT_QUOTAS, IP, IP_QUOTAS, PRODUCER_ID_
 from metadata_log.java_text import java_int
 from metadata_log.records import (
     BrokerFeature,
-    BrokerRegistrationChangeRecord,
     ClientQuotaRecord,
     ConfigRecord,
     ControllerFeature,
@@ -41,7 +39,7 @@ def config_fault(record: ConfigRecord, topics: Container[str]) -> str | None:
     """Return the fault in the resource of a config, or None. Removing a value is harmless. `topics`: by name."""
     kind, name = record.resource_type, record.resource_name
     if kind not in _RESOURCE_TYPES:
-        return f"resource type {kind} of {name!r} is none that Kafka has: its replay makes it type 0, unknown"
+        return f"Kafka has no resource type {kind}, which {name!r} has: its replay makes it type 0, unknown"
     if record.value is None:
         return None
     if kind == ResourceType.TOPIC and name not in topics:
@@ -55,38 +53,25 @@ def _is_number(name: str) -> bool:
     return java_int(name, 32) is not None
 
 
-def broker_fault(
-    record: RegisterBrokerRecord | BrokerRegistrationChangeRecord, cluster: ClusterImage, offsets: range | None
-) -> KindAndFault | None:
-    """Return the fault in a registration of a broker, or in a change of one, after those in `cluster`, or None.
+def broker_fault(record: RegisterBrokerRecord, cluster: ClusterImage, offsets: range | None) -> KindAndFault | None:
+    """Return the fault in a registration of a broker, after those in `cluster`, or None.
 
     A broker's epoch is the offset of its record, or of its batch, where the broker's partitions may come first. So
     `offsets` must contain it; a checkpoint has no such range. An incarnation that registers again keeps its epoch.
     """
     broker_id, epoch = record.broker_id, record.broker_epoch
     known = cluster.brokers.get(broker_id)
-    if isinstance(record, RegisterBrokerRecord):
-        if known is not None and epoch < known.epoch:
-            fault = f"broker {broker_id} registers with epoch {epoch}, after it had epoch {known.epoch}"
-            return "broker_epoch_went_back", fault
-        is_again = known is not None and (known.incarnation_id, known.epoch) == (record.incarnation_id, epoch)
-        if offsets is not None and epoch not in offsets and not is_again:
-            fault = (
-                f"broker {broker_id} registers with epoch {epoch}, which is not the record's offset as it usually is"
-            )
-            return "broker_epoch_not_offset", fault
-        if broker_id < 0:
-            return "strange_value", f"a broker registers with id {broker_id}"
-        strange = _strange_directory(record) or _strange_listener(record) or _strange_feature(record.features)
-        if strange is not None:
-            return "strange_value", f"broker {broker_id} names {strange}"
-    named = record.log_dirs or ()
-    for directory in named:
-        owner = _owner(directory, broker_id, cluster)
-        if owner is not None:
-            fault = f"broker {broker_id} names directory {id_text(directory)}, which is broker {owner}'s"
-            return "impossible_record", f"{fault}: a controller stops at it"
-    return None
+    if known is not None and epoch < known.epoch:
+        fault = f"broker {broker_id} registers with epoch {epoch}, after it had epoch {known.epoch}"
+        return "broker_epoch_went_back", fault
+    is_again = known is not None and (known.incarnation_id, known.epoch) == (record.incarnation_id, epoch)
+    if offsets is not None and epoch not in offsets and not is_again:
+        fault = f"broker {broker_id} registers with epoch {epoch}, which is not the record's offset as it usually is"
+        return "broker_epoch_not_offset", fault
+    if broker_id < 0:
+        return "strange_value", f"a broker registers with id {broker_id}"
+    strange = _strange_directory(record) or _strange_listener(record) or _strange_feature(record.features)
+    return None if strange is None else ("strange_value", f"broker {broker_id} names {strange}")
 
 
 def controller_fault(record: RegisterControllerRecord) -> str | None:
@@ -120,13 +105,6 @@ def _strange_feature(features: tuple[BrokerFeature | ControllerFeature, ...]) ->
         if not 0 <= lowest <= highest:
             return f"levels {lowest} to {highest} of {feature.name}, which are no range"
     return None
-
-
-def _owner(directory: DirectoryId, broker_id: int, cluster: ClusterImage) -> int | None:
-    if is_reserved_directory_id(directory):
-        return None
-    others = (broker for broker in cluster.brokers.values() if broker.broker_id != broker_id)
-    return next((int(broker.broker_id) for broker in others if directory in broker.directories), None)
 
 
 def partition_faults(
@@ -222,7 +200,7 @@ def credential_fault(record: UserScramCredentialRecord) -> str | None:
     """Return the fault in a SCRAM credential, or None (ScramControlManager, and Kafka's formatter)."""
     size = KEY_SIZES.get(record.mechanism)
     if size is None:
-        return f"a credential of mechanism {record.mechanism}, which is none"
+        return f"a credential of mechanism {record.mechanism}, which Kafka does not have"
     if record.iterations < FEWEST_ITERATIONS:
         return f"a credential of {record.iterations} iterations, where {FEWEST_ITERATIONS} are the fewest"
     if record.iterations > MOST_ITERATIONS:
@@ -242,16 +220,14 @@ def quota_fault(record: ClientQuotaRecord) -> str | None:
     """
     types = [part.entity_type for part in record.entity]
     if not types:
-        return "a quota of nobody: its entity is empty"
+        return "a quota without an entity"
     unknown = next((name for name in types if name not in QUOTA_TYPES), None)
     if unknown is not None:
         return f"a quota of a {unknown!r}, which is no user, client-id or ip"
     if len(set(types)) < len(types):
-        return (
-            f"a quota of {' and '.join(types)}: one type stands there twice, and all but one of them count for nothing"
-        )
+        return f"a quota of {' and '.join(types)}: one type occurs twice, and only one of them counts"
     if IP in types and len(types) > 1:
-        return f"a quota of {' and '.join(types)}: an address stands alone"
+        return f"a quota of {' and '.join(types)}: an address is combined with no other type"
     keys = IP_QUOTAS if IP in types else CLIENT_QUOTAS
     if not record.remove and record.key not in keys:
         return f"a quota of {record.key!r}, of which {' and '.join(types)} have none"

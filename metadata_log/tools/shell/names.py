@@ -96,7 +96,7 @@ def _shown(topic: TopicImage | None) -> Node | None:
 
 def _quorum(view: View) -> dict[str, Node]:
     voters = view.quorum.voters
-    members = () if voters is None else VoterSet.from_record(voters).voters
+    members = () if voters is None else VoterSet.from_record(voters, view.quorum.voters_place).voters
     return {
         "kraftVersion": str(view.quorum.kraft_version),
         "voters": {str(voter.key.node_id): str(voter) for voter in members},

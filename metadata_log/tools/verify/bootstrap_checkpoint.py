@@ -21,9 +21,9 @@ from metadata_log.tools.verify.depth import Depth
 def check_bootstrap(files: Files, disk: str, sink: FindingSink, depth: Depth) -> None:
     """Add the faults of one disk's `bootstrap.checkpoint` to `sink`. A missing file is no fault."""
     path = f"{disk}/{BOOTSTRAP_CHECKPOINT}"
-    if not files.exists(path):
-        return
     try:
+        if not files.exists(path):
+            return
         report = verify_checkpoint(files, path, sink, depth)
     except OSError as error:
         sink.add_unreadable(path, error)

@@ -13,11 +13,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from metadata_log.errors import CorruptFileError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import ReplicaKey
-from metadata_log.tools.findings.advice import EMPTIED, KEEP_PROOF, MAY_VOTE_TWICE, RESTORE, RESTORE_VOTES, Advice
+from metadata_log.tools.findings.advice import (
+    EMPTIED,
+    KEEP_PROOF,
+    KEEP_PROOF_FIRST,
+    MAY_VOTE_TWICE,
+    RESTORE,
+    RESTORE_VOTES,
+)
 from metadata_log.tools.findings.finding import Finding, with_advice
+from metadata_log.tools.findings.remedy import Advice, no_start
 from metadata_log.tools.read.disks import is_brokers_disk
 from metadata_log.tools.read.exported_partitions import read_exported_partitions
 from metadata_log.tools.read.sources import NodeSource
@@ -26,20 +36,23 @@ from metadata_log.tools.verify.log_facts import LogFacts
 REFETCH: Final = Advice(
     "look whether the controllers' logs are sound (kraft check on them): where none is, this copy may be the best that "
     "is left. Where they are, stop this broker, move its metadata log's directory (__cluster_metadata-0), whole, out "
-    "of the log directory, and start the broker: it fetches the log anew. Partitions that this log lacks are renamed "
+    "of the log directory, and start the broker: it fetches the log again. Partitions that this log lacks are renamed "
     "to -stray, and stay"
 )
 KEEP_COPY: Final = Advice(
     f"remove nothing beside the log, no index either: these files are the proof of what it held; {REFETCH}. A copy "
     "that was made while the node ran may only hold its files as of different moments: copy again, the *.log files last"
 )
-EITHER: Final = Advice(
-    f"{KEEP_PROOF}. That is a controller's, and nothing here says whether this broker is one, too. If it is none "
+EITHER: Final = no_start(
+    f"{KEEP_PROOF}. That is a controller's, and nothing here says whether this broker is one, too. If it is not "
     f"(process.roles=broker): {REFETCH}"
 )
+EITHER_FIRST: Final = msgspec.structs.replace(EITHER, until_compared=True)
 _OF_BROKERS: Final[Mapping[Advice, Advice]] = {
     EITHER: KEEP_COPY,
+    EITHER_FIRST: KEEP_COPY,
     KEEP_PROOF: KEEP_COPY,
+    KEEP_PROOF_FIRST: KEEP_COPY,
     RESTORE: REFETCH,
     RESTORE_VOTES: REFETCH,
     MAY_VOTE_TWICE: REFETCH,
@@ -64,9 +77,9 @@ def advised(
         return listed
     voting = _voting(report, voters)
     if not voting:
-        others: Mapping[Advice, Advice] = {KEEP_PROOF: EITHER}
+        others: Mapping[Advice, Advice] = {KEEP_PROOF: EITHER, KEEP_PROOF_FIRST: EITHER_FIRST}
     else:
-        others = {EITHER: KEEP_PROOF} if source.node_id in voting else _OF_BROKERS
+        others = {EITHER: KEEP_PROOF, EITHER_FIRST: KEEP_PROOF_FIRST} if source.node_id in voting else _OF_BROKERS
     return [_replaced(one, others) for one in listed]
 
 

@@ -25,6 +25,7 @@ from metadata_log.records import (
 from metadata_log.records.newer import NewerPart, newer_control, newer_levels
 from metadata_log.storage.epoch_starts import unled_epoch
 from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.findings.epoch_facts import EpochWentBack
 from metadata_log.tools.findings.facts import (
     CompressedBatch,
     CorruptBatch,
@@ -229,7 +230,7 @@ class ChainCheck:
             self._accepted = (expected + batch.header.count,)
             self.expected = following
         else:
-            meaning = f"offset {expected} is due, and {base} stands there again"
+            meaning = f"offset {expected} is due, and {base} is there again"
             said = self._found("offset_repeated", meaning, batch, base)
             self._accepted, self._opened_gap = (following, expected + batch.header.count), False
         self._displaced = Displaced(header=batch.header, due=expected, said=said)
@@ -256,11 +257,9 @@ class ChainCheck:
                 return True
             if self.epoch_began.get(self.epoch) == offset and epoch > (self.spans[-2:-1] or _NO_SPAN)[0].epoch:
                 self.false_starts.append(self.spans[-1].start_offset)
-            meaning = f"epoch {epoch} comes after epoch {self.epoch}"
             self._sink.add(
-                "epoch_went_back",
-                meaning,
-                group=epoch,
+                EpochWentBack(epoch=epoch, after=self.epoch),
+                group=self.epoch,
                 file=self._file,
                 position=batch.position,
                 offset=offset,
@@ -333,7 +332,7 @@ class ChainCheck:
     def _misplaced(self, record: ControlRecord, batch: LocatedBatch, index: int) -> str | None:
         """Return a phrase for a record that no leader writes there, or None. `two_leaders` is another finding."""
         if isinstance(record, SnapshotHeaderRecord | SnapshotFooterRecord):
-            return f"a {type(record).__name__}, which stands in checkpoints alone"
+            return f"a {type(record).__name__}, which only checkpoints have"
         if not isinstance(record, LeaderChangeMessage):
             return None
         epoch = int(batch.header.partition_leader_epoch)

@@ -39,7 +39,7 @@ from metadata_log.tools.read.contents import voter_keys
 from metadata_log.tools.read.fast_scan import NoOpRun, Seen, walk
 from metadata_log.tools.read.scan import Damage, Fault
 from metadata_log.tools.rules.forms import RecordForms
-from metadata_log.tools.rules.orphaned_configs import LeftConfigs, loose_configs, without
+from metadata_log.tools.rules.orphaned_configs import LeftConfigs, orphaned_configs, without
 from metadata_log.tools.rules.place import Place
 from metadata_log.tools.rules.records import RecordRules
 from metadata_log.tools.verify.batch_framing import foreign_fields, inner_fault
@@ -249,7 +249,7 @@ class _Check:
         if image is None or not self._rules.loose:
             return ()
         found = []
-        for topic, values in loose_configs(image).items():
+        for topic, values in orphaned_configs(image).items():
             offset, position = self._rules.loose[topic]
             found.append(LeftConfigs(topic=topic, values=values, offset=offset, position=position))
         return tuple(found)

@@ -41,7 +41,7 @@ class ClockCheck:
                 f"front of it ({time_text(self.time_ms)}): "
             )
             what += (
-                "the next leader's clock lags behind" if is_new else "the leader's clock was set back, or ahead before"
+                "the next leader's clock lags behind" if is_new else "the leader's clock went back, or was ahead before"
             )
             self._sink.add(
                 "time_went_back", what, group=is_new, file=file, position=position, offset=offset, epoch=epoch

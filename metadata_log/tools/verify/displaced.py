@@ -38,7 +38,7 @@ class Displaced(msgspec.Struct, frozen=True, kw_only=True):
 
 def gap(due: int, header: BatchHeader) -> str:
     """Return the sentence for a batch behind a gap."""
-    return f"offset {due} is due, and {header.base_offset} stands there: {missing_records(header.base_offset - due)}"
+    return f"offset {due} is due, and {header.base_offset} is there: {missing_records(header.base_offset - due)}"
 
 
 def gap_or_offset(due: int, header: BatchHeader) -> str:

@@ -35,7 +35,7 @@ def check_file_names(directory: str, names: Iterable[str], sink: FindingSink) ->
         elif name.endswith(_TAKEN) and is_beyond_offsets(name):
             what = "its name begins with more than any offset or epoch is: Kafka does not start"
         elif name.endswith(_TAKEN) and not _KNOWN.fullmatch(name):
-            what = "its name ends as that of a part of the log, and is none: Kafka does not start, or takes it for one"
+            what = "its name ends like that of a log's file, but is no such name: Kafka does not start, or reads it"
         else:
             continue
         sink.add("strange_file", what, file=f"{directory}/{name}")

@@ -218,8 +218,8 @@ class IndexCheck:
         end, reach = (end_offset, end_position), 0
         if self._index is not None and not self._index.is_open and self._impossible_index(end) is None:
             reach = self._offsets[-1] + 1 if self._offsets and not self._index.is_misread else 0
-        is_time_told = self._impossible_time(end) is None and not self._is_of_no_later_batch()
-        if self._time_index is not None and not self._time_index.is_open and is_time_told:
+        is_time_known = self._impossible_time(end) is None and not self._is_of_no_later_batch()
+        if self._time_index is not None and not self._time_index.is_open and is_time_known:
             reach = max(
                 reach, self._time_offsets[-1] + 1 if self._time_offsets and not self._time_index.is_misread else 0
             )

@@ -37,7 +37,7 @@ from metadata_log.errors import CorruptFileError
 from metadata_log.files.port import Files, read_small_file
 from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.format.epochs import EpochStart
-from metadata_log.tools.findings.advice import UNPROVEN_END
+from metadata_log.tools.findings.advice import KEEP_PROOF_FIRST, UNPROVEN_END
 from metadata_log.tools.findings.facts import LogCut, LogMissing
 from metadata_log.tools.findings.finding import Severity
 from metadata_log.tools.findings.sink import FindingSink
@@ -202,7 +202,15 @@ def check_emptied(epochs: Sequence[EpochStart], end: LogEnd, sink: FindingSink) 
             f"the log holds nothing, but {EPOCH_FILE} says that epoch {first.epoch} began at offset "
             f"{first.start_offset}: the node was killed as it wrote that, or the log was emptied"
         )
-        sink.add("log_cut", what, severity=Severity.WARNING, file=end.file, position=end.position, offset=end.offset)
+        sink.add(
+            "log_cut",
+            what,
+            severity=Severity.WARNING,
+            file=end.file,
+            position=end.position,
+            offset=end.offset,
+            advice=KEEP_PROOF_FIRST,
+        )
 
 
 def check_own_state(
@@ -246,4 +254,5 @@ def check_own_state(
         position=end.position,
         offset=end.offset,
         epoch=_epoch(end),
+        advice=KEEP_PROOF_FIRST,
     )

@@ -300,11 +300,11 @@ class Verification:
             self._rules.distrust()
         header = batch.header
         self._settled.on_batch(header.max_timestamp, self._rules.image)
-        known = self._sink.errors
+        known = self._sink.counted
         self._judge_records(batch, path)
         if in_order:
-            # A batch with an error proves no commit: its leader may not have written it so.
-            if not header.is_control and self._sink.errors == known:
+            # A batch that no controller writes proves no commit.
+            if not header.is_control and self._sink.counted == known:
                 self._chain.on_metadata(int(header.partition_leader_epoch))
             self._checkpoints.on_batches(int(header.next_offset), header.max_timestamp)
             epoch, offset = int(header.partition_leader_epoch), int(header.base_offset)

@@ -30,9 +30,10 @@ from metadata_log.offsets import Epoch, Offset
 from metadata_log.records.newer import NewerPart
 from metadata_log.storage.checkpoint import checkpoint_ends, is_all_in_checkpoint
 from metadata_log.storage.recovered_epochs import was_being_cut
-from metadata_log.tools.findings.advice import RESTORE_VOTES, STATIC_VOTERS, Advice
+from metadata_log.tools.findings.advice import OTHER_ELECTION, RESTORE_VOTES, STATIC_VOTERS
 from metadata_log.tools.findings.facts import OtherLeader
 from metadata_log.tools.findings.finding import Severity
+from metadata_log.tools.findings.remedy import Advice
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.read.control_facts import Election
@@ -54,11 +55,11 @@ class LogOutline(msgspec.Struct, frozen=True, kw_only=True):
 
 _REBUILD_EPOCHS: Final = (
     "compare the log with the other replicas first (kraft log diff), for the file may prove what a log lost; restore "
-    "it from a backup of this directory, or have it made anew of the log while the node is stopped (kraft recover "
+    "it from a backup of this directory, or rebuild it from the log while the node is stopped (kraft recover "
     "rebuild-indexes)"
 )
 _REWRITTEN: Final = (
-    "nothing for this file: a node writes it anew as it starts. Find out what removed it, and what else is gone there"
+    "nothing for this file: a node writes it again as it starts. Find out what removed it, and what else is gone there"
 )
 _FETCH_AGAIN: Final = "do that with the agent stopped: it has no vote, and fetches the log again"
 _ADVICE: Final[Mapping[str, Advice | str]] = {
@@ -210,7 +211,7 @@ def check_quorum_state(files: Files, directory: str, log: LogOutline, sink: Find
         facts = OtherLeader(
             epoch=state.leader_epoch, named=state.leader_id, elected=election.leader_id, offset=election.offset
         )
-        sink.add(facts, file=path, offset=election.offset, epoch=state.leader_epoch)
+        sink.add(facts, file=path, offset=election.offset, epoch=state.leader_epoch, advice=OTHER_ELECTION)
     return state
 
 

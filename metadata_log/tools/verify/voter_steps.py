@@ -22,7 +22,7 @@ from metadata_log.voters import majority_of
 def voter_ids_fault(voters: Sequence[ReplicaKey]) -> str | None:
     """Return why these are no voter set at all, as the end of a sentence about the record, or None."""
     if not voters:
-        return "leaves nobody to vote"
+        return "leaves no voter"
     ids = [voter.node_id for voter in voters]
     twice = next((node_id for node_id in ids if ids.count(node_id) > 1), None)
     return None if twice is None else f"names node {twice} twice"

@@ -25,7 +25,7 @@ from metadata_log.tools.verify.checkpoint import CheckpointReport
 from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.words import join_names
 
-Told: TypeAlias = int | VotersRecord | None
+Stated: TypeAlias = int | VotersRecord | None
 """A kraft.version, or the voters; None if there is no voter set yet."""
 
 _KIND = "checkpoint_disagrees"
@@ -80,17 +80,17 @@ def _by_logs(checkpoint: CheckpointReport, logs: Sequence[VotersLog], name: str 
     """Return how the checkpoint differs from the logs at its end; nothing if no log knows, or the logs differ."""
     faults: list[str] = []
     for of_voters in (False, True):
-        told: list[tuple[VotersLog, Told]] = []
+        stated: list[tuple[VotersLog, Stated]] = []
         for log in logs:
-            told += [(log, value) for value in _of_log(log.facts, checkpoint, of_voters=of_voters)]
-        values = {_form(value) for _, value in told}
+            stated += [(log, value) for value in _of_log(log.facts, checkpoint, of_voters=of_voters)]
+        values = {_form(value) for _, value in stated}
         if len(values) == 1:
-            names = name or f"the log of {join_names(sorted({log.label for log, _ in told}))}"
-            faults += _differences(_said(checkpoint, of_voters=of_voters), told[0][1], f"by {names}")
+            names = name or f"the log of {join_names(sorted({log.label for log, _ in stated}))}"
+            faults += _differences(_said(checkpoint, of_voters=of_voters), stated[0][1], f"by {names}")
     return faults
 
 
-def _of_log(report: LogFacts, checkpoint: CheckpointReport, *, of_voters: bool) -> Iterator[Told]:
+def _of_log(report: LogFacts, checkpoint: CheckpointReport, *, of_voters: bool) -> Iterator[Stated]:
     """Yield the value in force at the checkpoint's end, if this log alone proves it."""
     if checkpoint.end is None or not report.is_sound or not report.epochs:
         return
@@ -100,12 +100,12 @@ def _of_log(report: LogFacts, checkpoint: CheckpointReport, *, of_voters: bool) 
     if end == 0:
         # The first leader copies the values of its checkpoint at offset 0 into its epoch's first batch (KIP-853).
         first = [change for change in report.quorum_changes if change.begins_log]
-        values = [value for change in first for value in change.told(of_voters=of_voters)]
+        values = [value for change in first for value in change.stated(of_voters=of_voters)]
         yield from (_but_for_leader(value, checkpoint, report) for value in values[:1])
         return
     if not report.start_offset <= end <= report.end_offset:
         return
-    values = [value for change in report.quorum_changes for value in change.told(of_voters=of_voters, before=end)]
+    values = [value for change in report.quorum_changes for value in change.stated(of_voters=of_voters, before=end)]
     if values:
         yield values[-1]
     elif report.start_offset == 0:
@@ -121,24 +121,24 @@ def _is_of_joining(checkpoint: CheckpointReport) -> bool:
     return is_first and checkpoint.voter_set is None and checkpoint.records > 0
 
 
-def _but_for_leader(told: int | VotersRecord, checkpoint: CheckpointReport, report: LogFacts) -> Told:
+def _but_for_leader(stated: int | VotersRecord, checkpoint: CheckpointReport, report: LogFacts) -> Stated:
     """Return the log's first value, with the first leader's entry replaced by the checkpoint's.
 
     A leader writes its current listeners and supported versions into the set, which may differ from the checkpoint's.
     """
     leaders = {election.leader_id for election in report.elections if election.offset == 0}
-    if not isinstance(told, VotersRecord) or checkpoint.voter_set is None:
-        return told
+    if not isinstance(stated, VotersRecord) or checkpoint.voter_set is None:
+        return stated
     known = {
         (voter.voter_id, voter.voter_directory_id): voter
         for voter in checkpoint.voter_set.voters
         if voter.voter_id in leaders
     }
-    voters = tuple(known.get((voter.voter_id, voter.voter_directory_id), voter) for voter in told.voters)
-    return msgspec.structs.replace(told, voters=voters)
+    voters = tuple(known.get((voter.voter_id, voter.voter_directory_id), voter) for voter in stated.voters)
+    return msgspec.structs.replace(stated, voters=voters)
 
 
-def _said(checkpoint: CheckpointReport, *, of_voters: bool) -> Told:
+def _said(checkpoint: CheckpointReport, *, of_voters: bool) -> Stated:
     return checkpoint.voter_set if of_voters else checkpoint.kraft_version
 
 
@@ -151,18 +151,22 @@ def _by_checkpoints(checkpoint: CheckpointReport, own: VotersLog, logs: Sequence
     for of_voters in (False, True):
         if any(True for log in logs for _ in _of_log(log.facts, checkpoint, of_voters=of_voters)):
             continue
-        told = [(log, said) for log in logs for said in _of_checkpoints(log.facts, checkpoint, of_voters=of_voters)]
+        stated = [(log, said) for log in logs for said in _of_checkpoints(log.facts, checkpoint, of_voters=of_voters)]
         mine = _said(checkpoint, of_voters=of_voters)
-        others = [(log, said) for log, said in told if _form(said) != _form(mine)]
-        if not others or 2 * len(others) < len(told):
+        others = [(log, said) for log, said in stated if _form(said) != _form(mine)]
+        if not others or 2 * len(others) < len(stated):
             continue
         names = sorted({log.label for log, _ in others})
-        where = "in another checkpoint of its own" if names == [own.label] else f"in checkpoints of {join_names(names)}"
+        where = (
+            "in another checkpoint of the same node"
+            if names == [own.label]
+            else f"in checkpoints of {join_names(names)}"
+        )
         faults += _differences(mine, others[0][1], where)
     return faults
 
 
-def _of_checkpoints(report: LogFacts, checkpoint: CheckpointReport, *, of_voters: bool) -> Iterator[Told]:
+def _of_checkpoints(report: LogFacts, checkpoint: CheckpointReport, *, of_voters: bool) -> Iterator[Stated]:
     """Yield the value of each checkpoint of a replica that ends at the same offset, or with no change between."""
     if checkpoint.end is None:
         return
@@ -183,14 +187,14 @@ def _of_checkpoints(report: LogFacts, checkpoint: CheckpointReport, *, of_voters
 
 def _changes(changes: Sequence[QuorumChange], first: int, last: int, *, of_voters: bool) -> bool:
     return any(
-        first <= change.offset and any(True for _ in change.told(of_voters=of_voters, before=last))
+        first <= change.offset and any(True for _ in change.stated(of_voters=of_voters, before=last))
         for change in changes
     )
 
 
-def _form(told: Told) -> object:
+def _form(stated: Stated) -> object:
     """Return a form that is equal for equal values: the order of voters and of their listeners does not matter."""
-    return tuple(sorted(map(_parts, told.voters))) if isinstance(told, VotersRecord) else told
+    return tuple(sorted(map(_parts, stated.voters))) if isinstance(stated, VotersRecord) else stated
 
 
 def _parts(voter: VotersRecordVoter) -> tuple[int, bytes, str, str]:
@@ -203,7 +207,7 @@ def _listeners(voter: VotersRecordVoter) -> str:
     return ", ".join(sorted(f"{at.name}://{at.host}:{at.port}" for at in voter.endpoints))
 
 
-def _differences(mine: Told, other: Told, where: str) -> list[str]:
+def _differences(mine: Stated, other: Stated, where: str) -> list[str]:
     """Return a phrase for each difference between the checkpoint's value (`mine`) and the one found at `where`."""
     if not isinstance(mine, VotersRecord) or not isinstance(other, VotersRecord):
         if mine == other:
@@ -225,6 +229,6 @@ def _differences(mine: Told, other: Told, where: str) -> list[str]:
     return found
 
 
-def _named(told: Told) -> str:
-    voters = told.voters if isinstance(told, VotersRecord) else ()
+def _named(stated: Stated) -> str:
+    voters = stated.voters if isinstance(stated, VotersRecord) else ()
     return join_names([f"node {voter.voter_id}" for voter in voters]) if voters else "nobody"

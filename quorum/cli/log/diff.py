@@ -11,6 +11,7 @@ import msgspec
 import typer
 
 from metadata_log.counts import counted
+from metadata_log.tools.replicas.committed_bounds import UPPER_UNKNOWN
 from quorum.cli.errors import FAILED
 from quorum.cli.findings_output import (
     exit_with,
@@ -23,7 +24,7 @@ from quorum.cli.tables import table_lines
 
 if TYPE_CHECKING:
     from metadata_log.tools.findings.finding import Finding
-    from metadata_log.tools.replicas.diff import DiffReport, Parting, ReplicaLine
+    from metadata_log.tools.replicas.diff import DiffReport, Divergence, ReplicaLine
 
 _UNREAD: Final = ("READING", "BYTES", "ORDER")
 """Causes of findings that keep a part of a log from being compared."""
@@ -45,7 +46,8 @@ def run(
     """Compare replicas of one metadata log: the last common offset, who holds a majority, the records that differ.
 
     It separates a tail that was never committed, which is harmless, from lost commits. It compares the logs' records;
-    kraft check also compares the checkpoints. Reads only and takes no lock.
+    kraft check also compares the checkpoints, and brokers' partition directories, which may prove more commits. Reads
+    only and takes no lock.
     Exit status 0: they agree, or differ harmlessly. 1: they conflict, or one is damaged or not compared. 2: fewer than
     two logs were found.
     """
@@ -82,9 +84,9 @@ def _lines(report: DiffReport) -> Iterator[str]:
     bounds = report.bounds
     damaged = [_damage_line(replica.replica, found) for replica, found in _damage(report)]
     yield from damaged
-    upper = "unknown, too few voters are here" if bounds.upper is None else f"offset {bounds.upper}"
+    upper = f"unknown, {UPPER_UNKNOWN}" if bounds.upper is None else f"offset {bounds.upper}"
     yield f"Certainly committed: all before offset {bounds.lower} ({bounds.because})."
-    yield f"Possibly committed:  up to {upper}."
+    yield f"Possibly committed:  up to {upper}{', by these logs' if bounds.upper is not None else ''}."
     compared = [replica for replica in report.replicas if replica.is_compared]
     for one in report.replicas:
         if not one.is_compared:
@@ -143,10 +145,10 @@ def _same_lines(replicas: Sequence[ReplicaLine], common_end: int, *, is_damaged:
     ends = [one.end_offset for one in replicas if one not in apart and one.start_offset < one.end_offset]
     end, they = (min(ends), "the others") if apart else (common_end, "they")
     yield (
-        f"{they.capitalize()} hold the same records wherever they overlap; all of them reach offset {end}. (What "
+        f"{they.capitalize()} hold the same records where they overlap; all of them reach offset {end}. (What "
         "their checkpoints say is not compared here: kraft check does that.)"
         if not is_damaged
-        else f"Apart from that, {they} hold the same records wherever they overlap, up to offset {end}."
+        else f"Apart from that, {they} hold the same records where they overlap, up to offset {end}."
     )
 
 
@@ -177,9 +179,9 @@ def _damage_line(replica: str, found: Finding) -> str:
     )
 
 
-def _parting_lines(parting: Parting) -> Iterator[str]:
+def _parting_lines(parting: Divergence) -> Iterator[str]:
     more = "" if parting.batches == 1 else f", {parting.batches} batches in all"
-    yield f"They part at offset {parting.offset}{more}:"
+    yield f"They diverge at offset {parting.offset}{more}:"
     for side in parting.sides:
         majority = " (a majority)" if side.is_majority else ""
         yield (

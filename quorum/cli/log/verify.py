@@ -90,7 +90,7 @@ def _judged_together(replicas: Sequence[Replica], every: Sequence[NodeSource]) -
     from metadata_log.tools.partitions.committed_proof import judged_ends  # noqa: PLC0415  (not needed for help)
     from metadata_log.tools.replicas.last_epochs import near_last_epoch  # noqa: PLC0415
     from metadata_log.tools.replicas.replica_set import ReplicaSet  # noqa: PLC0415
-    from metadata_log.tools.replicas.same_log import kindred_groups  # noqa: PLC0415
+    from metadata_log.tools.replicas.same_log import same_log_groups  # noqa: PLC0415
     from metadata_log.tools.verify.lost_end import is_unproven_end  # noqa: PLC0415
     from metadata_log.tools.verify.voters import VotersLog, among_replicas  # noqa: PLC0415
 
@@ -105,7 +105,7 @@ def _judged_together(replicas: Sequence[Replica], every: Sequence[NodeSource]) -
             yield from own
             continue  # nothing to tell apart: no log is read again
         others = [node for node in every if node.metadata is None and _cluster_of(node) == cluster]
-        for group in kindred_groups([log.facts for log in logs]):
+        for group in same_log_groups([log.facts for log in logs]):
             theirs = [members[one] for one in group]
             findings = [found for one in theirs for found in one.facts.findings]
             yield from judged_ends(findings, [*(one.source for one in theirs), *others], ReplicaSet(theirs))

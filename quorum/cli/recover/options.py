@@ -31,7 +31,9 @@ def directory_option(what: str) -> Any:
 Copies = Annotated[
     list[Path] | None,
     typer.Option(
-        "--copy", help="Another node's log directory, a copy or an export of it, to compare with. May be repeated."
+        "--copy",
+        help="Another node's log directory, a copy or an export of it, to compare with; also a broker's disk without a "
+        "metadata log, whose partition directories prove commits. May be repeated.",
     ),
 ]
 Missing = Annotated[

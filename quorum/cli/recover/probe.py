@@ -17,7 +17,7 @@ from typing import Final
 
 from metadata_log.ids import METADATA_TOPIC_NAME
 from metadata_log.voters import GRPC_LISTENER, Endpoint
-from quorum.recovery.guards.liveness import Answer, Heard
+from quorum.recovery.guards.liveness import EndpointState, ProbeResult
 
 _DESCRIBE_QUORUM: Final = 55
 _DESCRIBE_CLUSTER: Final = 60
@@ -29,23 +29,23 @@ _MOST_BYTES: Final = 1 << 20
 _AT_ONCE: Final = 16
 
 
-def asker(timeout_s: float) -> Callable[[Sequence[Endpoint]], Sequence[Answer]]:
+def asker(timeout_s: float) -> Callable[[Sequence[Endpoint]], Sequence[ProbeResult]]:
     """Asks many endpoints at once, each for at most about `timeout_s`."""
 
-    def ask(endpoints: Sequence[Endpoint]) -> Sequence[Answer]:
+    def ask(endpoints: Sequence[Endpoint]) -> Sequence[ProbeResult]:
         if not endpoints:
             return ()
         found = _heard_in_kafkas_protocol(endpoints, timeout_s)
-        ours = [address for address, answer in found.items() if answer is None or answer.heard is Heard.UNCLEAR]
+        ours = [address for address, answer in found.items() if answer is None or answer.heard is EndpointState.UNCLEAR]
         for answer in asyncio.run(_ask_ours(ours, timeout_s)) if ours else []:
-            if found[answer.address] is None or answer.heard is not Heard.UNCLEAR:
+            if found[answer.address] is None or answer.heard is not EndpointState.UNCLEAR:
                 found[answer.address] = answer
         return tuple(answer for answer in found.values() if answer is not None)
 
     return ask
 
 
-def _heard_in_kafkas_protocol(endpoints: Sequence[Endpoint], timeout_s: float) -> dict[str, Answer | None]:
+def _heard_in_kafkas_protocol(endpoints: Sequence[Endpoint], timeout_s: float) -> dict[str, ProbeResult | None]:
     """Return the response by address, or None if the listener there speaks gRPC.
 
     A user's HOST:PORT has no listener name. A response that cannot be decoded may come from a gRPC listener, too.
@@ -62,7 +62,7 @@ def _address(endpoint: Endpoint) -> str:
     return f"{host}:{endpoint.port}"
 
 
-def _ask(endpoint: Endpoint, timeout_s: float) -> Answer | None:
+def _ask(endpoint: Endpoint, timeout_s: float) -> ProbeResult | None:
     """Return the response at one endpoint, or None if a listener there must be asked over gRPC."""
     address = _address(endpoint)
     try:
@@ -70,29 +70,29 @@ def _ask(endpoint: Endpoint, timeout_s: float) -> Answer | None:
             connection.settimeout(timeout_s)
             return None if endpoint.name == GRPC_LISTENER else _ask_kafka(connection, address)
     except UnicodeError:  # a log names it
-        return Answer(address=address, heard=Heard.NOBODY, said=f"{endpoint.host!r} is no name of a host")
+        return ProbeResult(address=address, heard=EndpointState.NOBODY, said=f"{endpoint.host!r} is no name of a host")
     except OSError as error:
         said = error.strerror or str(error) or "no answer"
         is_silent = not isinstance(error, ConnectionRefusedError)
-        return Answer(address=address, heard=Heard.NOBODY, said=said, is_silent=is_silent)
+        return ProbeResult(address=address, heard=EndpointState.NOBODY, said=said, is_silent=is_silent)
 
 
-async def _ask_ours(addresses: Sequence[str], timeout_s: float) -> list[Answer]:
+async def _ask_ours(addresses: Sequence[str], timeout_s: float) -> list[ProbeResult]:
     """Ask all addresses in one loop: gRPC has one completion queue in a process."""
     return list(await asyncio.gather(*(_ask_one_of_ours(address, timeout_s) for address in addresses)))
 
 
-async def _ask_one_of_ours(address: str, timeout_s: float) -> Answer:
+async def _ask_one_of_ours(address: str, timeout_s: float) -> ProbeResult:
     from quorum.client.errors import ClientError  # noqa: PLC0415  (gRPC, only where a node of ours may be)
     from quorum.client.quorum_status import describe_at  # noqa: PLC0415
 
     try:
         found = await describe_at(address, timeout_s)
     except ClientError as error:
-        return Answer(address=address, heard=Heard.UNCLEAR, said=str(error))
-    return Answer(
+        return ProbeResult(address=address, heard=EndpointState.UNCLEAR, said=str(error))
+    return ProbeResult(
         address=address,
-        heard=Heard.LEADER if found.is_from_leader else Heard.CONTROLLER,
+        heard=EndpointState.LEADER if found.is_from_leader else EndpointState.CONTROLLER,
         said=f"node {found.answered_by} of cluster {found.cluster_id}, epoch {found.leader_epoch}",
         node_id=found.answered_by,
         cluster_id=found.cluster_id,
@@ -100,22 +100,26 @@ async def _ask_one_of_ours(address: str, timeout_s: float) -> Answer:
     )
 
 
-def _ask_kafka(connection: socket.socket, address: str) -> Answer:
+def _ask_kafka(connection: socket.socket, address: str) -> ProbeResult:
     try:
         error_code, leader_id, epoch = _describe_quorum(connection)
     except (OSError, ValueError, IndexError, struct.error) as error:
-        return Answer(address=address, heard=Heard.UNCLEAR, said=f"not Kafka's protocol in the clear: {error}")
+        return ProbeResult(
+            address=address, heard=EndpointState.UNCLEAR, said=f"not Kafka's protocol in the clear: {error}"
+        )
     if error_code not in (0, _NOT_LEADER):
-        return Answer(address=address, heard=Heard.UNCLEAR, said=f"DescribeQuorum ended with error {error_code}")
+        return ProbeResult(
+            address=address, heard=EndpointState.UNCLEAR, said=f"DescribeQuorum ended with error {error_code}"
+        )
     try:
         cluster_id = _describe_cluster(connection)
     except (OSError, ValueError, IndexError, struct.error):
         cluster_id = None  # unknown: then it counts as this cluster's
     leads = error_code == 0
     said = f"leader {leader_id} of epoch {epoch}" if leads else "it does not lead"
-    return Answer(
+    return ProbeResult(
         address=address,
-        heard=Heard.LEADER if leads else Heard.CONTROLLER,
+        heard=EndpointState.LEADER if leads else EndpointState.CONTROLLER,
         said=f"{said}, cluster {cluster_id}" if cluster_id else said,
         node_id=leader_id if leads else None,
         cluster_id=cluster_id,

@@ -30,7 +30,7 @@ from quorum.cli.recover.places import (
     with_warnings_of_places,
     work_root,
 )
-from quorum.cli.recover.show import file_lines, step_lines
+from quorum.cli.recover.show import file_lines, step_data, step_lines
 from quorum.cli.tables import print_wrapped
 from quorum.recovery.advice.commands import undo_line, verify_line
 from quorum.recovery.guards.request import Proposal
@@ -275,7 +275,7 @@ def _data(proposal: Proposal, *, applied: bool) -> dict[str, object]:
             }
             for rewrite in proposal.rewrites
         ],
-        "steps": [msgspec.to_builtins(step) for step in proposal.steps],
+        "steps": list(map(step_data, proposal.steps)),
     }
 
 

@@ -14,23 +14,24 @@ from metadata_log.ids import id_text
 from metadata_log.image.older_release import STARTED_BY
 from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.times import time_text
+from metadata_log.tools.words import capital
 from metadata_log.voters import VoterSet
 from quorum.cli.findings_output import finding_rows
 from quorum.cli.output import OF_A_LOG, OutputFormat, print_table, show_json, with_times
 from quorum.cli.tables import print_wrapped, wrapped
-from quorum.recovery.advice.discarded_records import gone
+from quorum.recovery.advice.discarded_records import discarded_records
 from quorum.recovery.advice.faults import fault_among, note_of
 from quorum.recovery.advice.newer_release import who_votes
-from quorum.recovery.advice.plan import Plan, Repair
+from quorum.recovery.advice.possible_repairs import Plan, Repair
 from quorum.recovery.advice.running_nodes import use_of
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.abandoned_branch import repair_beside
 from quorum.recovery.evidence.other_disks import not_here, of_other_nodes, other_disks
-from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.guards.request import unlisted
 from quorum.recovery.inspection import Inspection
 from quorum.recovery.journal.changes import FileChange, Rewrite
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import Step
 from quorum.recovery.repairs.drop_snapshot import beside_whole
 from quorum.recovery.verification import Verification
 
@@ -42,7 +43,7 @@ _COLUMNS = (
 
 def show_inspection(found: Inspection) -> None:
     """Print an inspection for people."""
-    known = found.survey
+    known = found.evidence
     print_table(_COLUMNS, [_row(known, copy) for copy in known.copies], OF_A_LOG)
     print()
     cluster = "unknown" if known.cluster_id is None else known.cluster_id or "with an empty id"
@@ -55,9 +56,10 @@ def show_inspection(found: Inspection) -> None:
         *([f"NOTE: {known.newer.text()}."] if known.newer else []),
         *(f"NOTE: {older}. {STARTED_BY}." for older in _older(known)),
         *(f"NOTE: {copy.label}: {note}." for copy in known.copies if (note := note_of(known, copy)) is not None),
-        *(f"LET GO: {lost}." for lost in gone(known)),
+        *(f"DISCARDED: {lost}." for lost in discarded_records(known)),
         *(f"NOT KNOWN: {said}." for copy in known.copies for said in copy.audited.unread),
         *(f"NOT COUNTED: {one}." for one in known.stale),
+        *(f"NOT TO START: {one}." for one in known.barred),
     ):
         print_wrapped(line)
     for copy in known.in_use:
@@ -65,7 +67,7 @@ def show_inspection(found: Inspection) -> None:
     for conflict in known.conflicts:
         print_wrapped(f"CONFLICT: {conflict}: {conflict.cause}.")
     for pair in known.uncompared:
-        print_wrapped(f"NOT COMPARED: {pair}. Nothing that is said here of one holds for the other.")
+        print_wrapped(f"NOT COMPARED: {pair}. No statement about one is valid for the other.")
     if known.undecided is not None:
         print_wrapped(f"NOT DECIDED: {known.undecided}.")
     for line in (
@@ -118,6 +120,11 @@ def _repair_lines(plan: Plan, newer: Collection[str]) -> Iterator[str]:
         yield ""
 
 
+def step_data(step: Step) -> dict[str, object]:
+    """Return the step for JSON: its sentence, and its commands as they are printed."""
+    return {"text": step.text, "commands": step.commands}
+
+
 def step_lines(steps: Sequence[Step], title: str = "Recommended:") -> Iterator[str]:
     """Yield numbered steps, each command on a separate line."""
     if not steps:
@@ -129,11 +136,11 @@ def step_lines(steps: Sequence[Step], title: str = "Recommended:") -> Iterator[s
             yield f"         {command}"
 
 
-def _voters_text(known: Survey) -> str:
-    voters = known.told_by.voters
+def _voters_text(known: RepairEvidence) -> str:
+    voters = known.best_with_metadata.voters
     if voters is not None:
-        return f"Voters (kraft.version {known.told_by.kraft_version}): {', '.join(map(str, voters))}."
-    if known.told_by.newer_voters is not None:
+        return f"Voters (kraft.version {known.best_with_metadata.kraft_version}): {', '.join(map(str, voters))}."
+    if known.best_with_metadata.newer_voters is not None:
         return f"Who votes is not known: {who_votes(known)}."
     if known.voters:
         names = ", ".join(str(voter.node_id) for voter in known.voters)
@@ -141,7 +148,7 @@ def _voters_text(known: Survey) -> str:
     return "Who votes is not known."
 
 
-def _row(known: Survey, copy: Copy) -> dict[str, object]:
+def _row(known: RepairEvidence, copy: Copy) -> dict[str, object]:
     state = copy.quorum_state
     vote = None if state is None else f"{state.leader_epoch}"
     if state is not None and state.voted_key is not None:
@@ -155,16 +162,16 @@ def _row(known: Survey, copy: Copy) -> dict[str, object]:
         "start_offset": copy.start_offset,
         "checkpoint": None if copy.origin is None else str(copy.origin.end),
         "written": time_text(copy.prefix.last_timestamp_ms),
-        "kraft_version": None if copy.state is None else copy.kraft_version,
+        "kraft_version": None if copy.prefix.quorum is None else copy.kraft_version,
         "cluster_id": None if copy.place.identity is None else copy.place.identity.cluster_id,
         "fault": fault_among(known, copy) or ("torn tail, cut at the next start" if copy.stop is not None else None),
         "path": copy.place.log_dir,
     }
 
 
-def role_of(known: Survey, copy: Copy) -> str:
+def role_of(known: RepairEvidence, copy: Copy) -> str:
     """Return the node's role in the best copy's metadata, or `unknown`."""
-    image = known.told_by.image
+    image = known.best_with_metadata.last_image
     if known.is_voter(copy):
         return "voter"
     if image is None or copy.node_id is None:
@@ -176,7 +183,7 @@ def role_of(known: Survey, copy: Copy) -> str:
     return "observer" if known.in_force.sets else "unknown"
 
 
-def _older(known: Survey) -> list[str]:
+def _older(known: RepairEvidence) -> list[str]:
     """Return the sentences about copies of Kafka before 3.3-IV3, each once."""
     said = (copy.why_older for copy in known.copies)
     return list(dict.fromkeys(one for one in said if one is not None))
@@ -184,10 +191,10 @@ def _older(known: Survey) -> list[str]:
 
 def inspection_data(found: Inspection) -> dict[str, object]:
     """Return an inspection for programs."""
-    known = found.survey
+    known = found.evidence
     return {
         "cluster_id": known.cluster_id,
-        "kraft_version": known.told_by.kraft_version,
+        "kraft_version": known.best_with_metadata.kraft_version,
         "voters": _voters_data(known),
         "voters_before": [int(voter.node_id) for voter in known.in_force.before],
         "committed": msgspec.to_builtins(known.bounds),
@@ -196,9 +203,10 @@ def inspection_data(found: Inspection) -> dict[str, object]:
         "absent_brokers": known.absent_brokers,
         **({"not_judged": known.newer.text()} if known.newer else {}),
         **({"older_release": "; ".join(older)} if (older := _older(known)) else {}),
-        "let_go": list(map(str, gone(known))),
+        "let_go": list(map(str, discarded_records(known))),
         "not_listed": list(unlisted(known)),
         "not_counted": list(map(str, known.stale)),
+        **({"not_to_start": list(map(str, known.barred))} if known.barred else {}),
         "other_disks": list(map(str, other_disks(known))),
         **({"of_other_nodes": others} if (others := list(map(str, of_other_nodes(known)))) else {}),
         "conflicts": list(map(str, known.conflicts)),
@@ -208,7 +216,7 @@ def inspection_data(found: Inspection) -> dict[str, object]:
         "situation": found.plan.situation,
         "is_whole": found.plan.is_whole,
         "repairs": list(map(_repair_data, found.plan.repairs)),
-        "steps": [msgspec.to_builtins(step) for step in found.plan.steps],
+        "steps": list(map(step_data, found.plan.steps)),
     }
 
 
@@ -218,8 +226,8 @@ def _repair_data(repair: Repair) -> dict[str, object]:
     return {**fields, "may_lose": may_lose}
 
 
-def _voters_data(known: Survey) -> list[dict[str, object]]:
-    described = known.told_by.voters or VoterSet()
+def _voters_data(known: RepairEvidence) -> list[dict[str, object]]:
+    described = known.best_with_metadata.voters or VoterSet()
     if described:
         return [
             {
@@ -232,11 +240,11 @@ def _voters_data(known: Survey) -> list[dict[str, object]]:
     return [{"node_id": int(voter.node_id), "directory_id": None, "endpoints": []} for voter in known.voters]
 
 
-def _copy_data(known: Survey, copy: Copy) -> dict[str, object]:
+def _copy_data(known: RepairEvidence, copy: Copy) -> dict[str, object]:
     return with_times(_copy_fields(known, copy), "last_timestamp_ms")
 
 
-def _copy_fields(known: Survey, copy: Copy) -> dict[str, object]:
+def _copy_fields(known: RepairEvidence, copy: Copy) -> dict[str, object]:
     identity, state = copy.place.identity, copy.quorum_state
     directory_id = None if identity is None else identity.directory_id
     return {
@@ -250,7 +258,7 @@ def _copy_fields(known: Survey, copy: Copy) -> dict[str, object]:
         "epoch": int(copy.end.epoch),
         "greatest_epoch": copy.greatest_epoch,
         "last_timestamp_ms": copy.prefix.last_timestamp_ms,
-        "kraft_version": None if copy.state is None else copy.kraft_version,
+        "kraft_version": None if copy.prefix.quorum is None else copy.kraft_version,
         "voters": None if copy.voters is None else list(map(str, copy.voters)),
         "leader_epoch": None if state is None else int(state.leader_epoch),
         "leader_id": None if state is None else int(state.leader_id),
@@ -269,7 +277,8 @@ def show_verification(output: OutputFormat, found: Verification, checked: Sequen
     if checked:
         found = msgspec.structs.replace(found, steps=())
     if output is OutputFormat.JSON:
-        show_json({**msgspec.to_builtins(found), "findings": finding_rows(checked)})
+        steps = list(map(step_data, found.steps))
+        show_json({**msgspec.to_builtins(found), "steps": steps, "findings": finding_rows(checked)})
         return
     columns = ("node_id", "end_offset", "epoch", "voters", "hash", "path")
     rows = [{**msgspec.to_builtins(one), "hash": (one.hash or "-")[:16]} for one in found.directories]
@@ -277,7 +286,7 @@ def show_verification(output: OutputFormat, found: Verification, checked: Sequen
     print()
     problems = [f"{one.path}: left out: {one.problem}" for one in found.left_out]
     problems += [f"{one.path}: {problem}" for one in found.directories for problem in one.problems]
-    problems += [*found.problems, *(f"{one.file or ''}: {one.meaning}. {one.advice}" for one in checked)]
+    problems += [*found.problems, *(f"{one.file or ''}: {one.meaning}. {capital(one.advice)}" for one in checked)]
     for problem in problems:
         print_wrapped(f"WRONG: {problem}.")
     if not problems:

@@ -71,7 +71,7 @@ def handle_broker_heartbeat(request: BrokerHeartbeat, turn: Turn) -> ControllerR
     return ControllerResult(
         records=tuple(records),
         response=BrokerHeartbeatResponse(
-            is_caught_up=request.current_metadata_offset >= session.registration_offset,
+            is_caught_up=request.current_metadata_offset >= session.last_registration_offset,
             is_fenced=reached in (_State.FENCED, _State.SHUTDOWN_NOW),
             should_shut_down=reached is _State.SHUTDOWN_NOW,
         ),
@@ -96,7 +96,7 @@ def _next_state(request: BrokerHeartbeat, turn: Turn, session: BrokerSession, cu
     if current is _State.FENCED:
         if request.want_shut_down:
             return _State.SHUTDOWN_NOW
-        is_caught_up = request.current_metadata_offset >= session.registration_offset
+        is_caught_up = request.current_metadata_offset >= session.last_registration_offset
         return _State.UNFENCED if is_caught_up and not request.want_fence else _State.FENCED
     if current is _State.UNFENCED:
         if request.want_fence:

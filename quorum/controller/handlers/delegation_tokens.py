@@ -122,10 +122,10 @@ def handle_expire_delegation_token(
 
 def _check_asker(turn: Turn) -> None:
     if turn.context.forwarded_by is None:
-        why = "Tokens are asked for through a broker that knows who its client is."
+        why = "Ask for a token through a broker, which authenticates its client."
         raise RejectedError(Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, why)
     if turn.context.is_token:
-        why = "Who has come with a token cannot ask for tokens."
+        why = "A client that authenticated by a token cannot ask for tokens."
         raise RejectedError(Error.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED, why)
 
 

@@ -12,7 +12,7 @@ gets NOT_CONTROLLER, and may be sent again to another node.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from metadata_log.errors import MalformedRecordError
 from metadata_log.ids import TopicId
@@ -34,7 +34,7 @@ from quorum.node.controller.reads import ImageReader, ReadBarriers
 from quorum.node.controller.registration import Registration
 from quorum.node.controller.role_config import RoleConfig
 from quorum.node.controller.tail import Tail, TooLargeError
-from quorum.node.controller.waiting import WaitingAnswer, WaitingRead
+from quorum.node.controller.waiting import AnyWaitingAnswer, AnyWaitingRead, WaitingAnswer, WaitingRead
 from quorum.node.core.executor import Executor
 from quorum.node.core.ports import ControllerActivated, ControllerAnswered, ControllerDeactivated, RequestRejected
 from quorum.raft.deadlines import earliest
@@ -62,11 +62,11 @@ class ControllerRole:
         self._registration = Registration(executor, registration)
         self._bootstrap_records = bootstrap_records
         self._tail: Tail | None = None
-        self._commits: Purgatory[WaitingAnswer[Any]] = Purgatory()
+        self._commits: Purgatory[AnyWaitingAnswer] = Purgatory()
         """Responses until the image reaches the offset after their records."""
-        self._reads: Purgatory[WaitingRead[Any]] = Purgatory()
+        self._reads: Purgatory[AnyWaitingRead] = Purgatory()
         """Reads until the image reaches their offset."""
-        self._unproven: Purgatory[WaitingAnswer[Any] | WaitingRead[Any]] = Purgatory()
+        self._unproven: Purgatory[AnyWaitingAnswer | AnyWaitingRead] = Purgatory()
         """Responses and reads until a read barrier proves that this node leads, by the barrier's token."""
         self._barriers = ReadBarriers()
         self._backlog = Backlog(executor.ports)

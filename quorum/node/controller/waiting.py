@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -32,3 +32,10 @@ class WaitingRead(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
 
     call: ClientCall[R]
     deadline_ms: int
+
+
+AnyWaitingAnswer = WaitingAnswer[Any]
+"""An answer in a purgatory that holds answers of every kind. A generic function completes it; there, its call names the
+response again."""
+AnyWaitingRead = WaitingRead[Any]
+"""A read in a purgatory that holds reads of every kind, in the same way."""

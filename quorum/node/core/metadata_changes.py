@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
@@ -20,6 +20,9 @@ class SessionTimeout(msgspec.Struct, frozen=True):
 
 
 SESSION_TIMEOUT: Final = SessionTimeout()
+ChangeRequest: TypeAlias = AnyRequest | VoterRequest | SessionTimeout
+ChangeResponse: TypeAlias = Response | VoterResponse | None
+"""None for a change by the controller itself."""
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -28,8 +31,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     It holds secrets, such as passwords in configs: a watcher shows names only.
     """
 
-    request: AnyRequest | VoterRequest | SessionTimeout
-    response: Response | VoterResponse | None
+    request: ChangeRequest
+    response: ChangeResponse
     context: RequestContext
     offset: Offset
     """The offset of the last record."""

@@ -9,14 +9,19 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from metadata_log.acl_codes import ALLOW, LITERAL, Operation
 from metadata_log.acl_codes import ResourceType as AclResource
 from metadata_log.ids import id_text
 from metadata_log.image import AclEntry
 from metadata_log.image.configs import ResourceType
-from metadata_log.records import BrokerRegistrationChangeRecord
+from metadata_log.records import (
+    BrokerRegistrationChangeRecord,
+    DelegationTokenRecord,
+    MetadataRecord,
+    RemoveDelegationTokenRecord,
+)
 from quorum.api.acls import CreateAcls, CreateAclsResponse, DeleteAcls, DeleteAclsResponse
 from quorum.api.brokers import BrokerHeartbeat, RegisterBroker, UnregisterBroker
 from quorum.api.configs import AlterConfigs, ConfigOperation, IncrementalAlterConfigs, IncrementalAlterConfigsResponse
@@ -36,7 +41,9 @@ from quorum.api.voter_messages import (
     UpdateRaftVoterRequest,
     UpgradeKRaftVersionRequest,
 )
-from quorum.node.core.metadata_changes import SESSION_TIMEOUT, Change, SessionTimeout
+from quorum.node.core.metadata_changes import SESSION_TIMEOUT, Change, ChangeRequest, ChangeResponse, SessionTimeout
+
+Records: TypeAlias = tuple[MetadataRecord, ...]
 
 LONGEST: Final = 1_000
 """The most characters of all resources of one line."""
@@ -53,7 +60,7 @@ def is_told(change: Change) -> bool:
     return type(change.request) in _WORDS and (bool(change.records) or not isinstance(change.request, BrokerHeartbeat))
 
 
-def request_name(request: object) -> str:
+def request_name(request: ChangeRequest) -> str:
     """Return Kafka's name of the request, or `session timeout` for a change by the controller itself."""
     return "session timeout" if request is SESSION_TIMEOUT else type(request).__name__.removesuffix("Request")
 
@@ -99,26 +106,26 @@ def _name(text: str) -> str:
     return cut if _PLAIN.fullmatch(cut) else repr(cut)
 
 
-def _created(request: CreateTopics, response: CreateTopicsResponse, _: object) -> Iterator[str]:
+def _created(request: CreateTopics, response: CreateTopicsResponse, _: Records) -> Iterator[str]:
     for topic in response.topics:
         if topic.error is Error.NONE:
             yield f"topic {_name(topic.name)} (id {id_text(topic.topic_id)})"
 
 
-def _deleted(request: DeleteTopics, response: DeleteTopicsResponse, _: object) -> Iterator[str]:
+def _deleted(request: DeleteTopics, response: DeleteTopicsResponse, _: Records) -> Iterator[str]:
     for topic in response.topics:
         if topic.error is Error.NONE:
             yield f"topic {_name(topic.name or '')} (id {id_text(topic.topic_id)})"
 
 
-def _grown(request: CreatePartitions, response: CreatePartitionsResponse, _: object) -> Iterator[str]:
+def _grown(request: CreatePartitions, response: CreatePartitionsResponse, _: Records) -> Iterator[str]:
     counts = {topic.name: topic.count for topic in request.topics}
     for topic in response.topics:
         if topic.error is Error.NONE:
             yield f"topic {_name(topic.name)} ({counts.get(topic.name)} partitions)"
 
 
-def _altered(request: IncrementalAlterConfigs, response: IncrementalAlterConfigsResponse, _: object) -> Iterator[str]:
+def _altered(request: IncrementalAlterConfigs, response: IncrementalAlterConfigsResponse, _: Records) -> Iterator[str]:
     accepted = _accepted(response)
     for resource in request.resources:
         if (resource.resource_type, resource.name) in accepted:
@@ -126,7 +133,7 @@ def _altered(request: IncrementalAlterConfigs, response: IncrementalAlterConfigs
             yield f"{_config_resource(resource.resource_type, resource.name)} ({changes})"
 
 
-def _replaced(request: AlterConfigs, response: IncrementalAlterConfigsResponse, _: object) -> Iterator[str]:
+def _replaced(request: AlterConfigs, response: IncrementalAlterConfigsResponse, _: Records) -> Iterator[str]:
     accepted = _accepted(response)
     for resource in request.resources:
         if (resource.resource_type, resource.name) in accepted:
@@ -144,7 +151,7 @@ def _config_resource(code: int, name: str) -> str:
 
 
 def _reassigned(
-    request: AlterPartitionReassignments, response: AlterPartitionReassignmentsResponse, _: object
+    request: AlterPartitionReassignments, response: AlterPartitionReassignmentsResponse, _: Records
 ) -> Iterator[str]:
     refused = {
         (topic.name, each.partition_index)
@@ -159,7 +166,7 @@ def _reassigned(
                 yield f"partition {_name(topic.name)}-{each.partition_index} ({target})"
 
 
-def _elected(request: ElectLeaders, response: ElectLeadersResponse, _: object) -> Iterator[str]:
+def _elected(request: ElectLeaders, response: ElectLeadersResponse, _: Records) -> Iterator[str]:
     kind = _word(ElectionType, request.election_type)
     for topic in response.topics:
         for each in topic.partitions:
@@ -175,18 +182,18 @@ def _acl(entry: AclEntry) -> str:
     return f"ACL: {permission} {who} to {_word(Operation, entry.operation)} on {what}"
 
 
-def _acls_created(request: CreateAcls, response: CreateAclsResponse, _: object) -> Iterator[str]:
+def _acls_created(request: CreateAcls, response: CreateAclsResponse, _: Records) -> Iterator[str]:
     for entry, result in zip(request.creations, response.results, strict=False):
         if result.error is Error.NONE:
             yield _acl(entry)
 
 
-def _acls_deleted(request: DeleteAcls, response: DeleteAclsResponse, _: object) -> Iterator[str]:
+def _acls_deleted(request: DeleteAcls, response: DeleteAclsResponse, _: Records) -> Iterator[str]:
     for entry in dict.fromkeys(entry for result in response.results for entry in result.matching):
         yield _acl(entry)
 
 
-def _quotas(request: AlterClientQuotas, response: AlterClientQuotasResponse, _: object) -> Iterator[str]:
+def _quotas(request: AlterClientQuotas, response: AlterClientQuotasResponse, _: Records) -> Iterator[str]:
     refused = {_parts(each.entity) for each in response.entries if each.error is not Error.NONE}
     for entry in request.entries:
         if _parts(entry.entity) not in refused:
@@ -198,7 +205,9 @@ def _parts(entity: QuotaParts) -> str:
     return " with ".join(f"{kind} {'by default' if name is None else _name(name)}" for kind, name in sorted(entity))
 
 
-def _scram(request: AlterUserScramCredentials, response: AlterUserScramCredentialsResponse, _: object) -> Iterator[str]:
+def _scram(
+    request: AlterUserScramCredentials, response: AlterUserScramCredentialsResponse, _: Records
+) -> Iterator[str]:
     accepted = {each.user for each in response.results if each.error is Error.NONE}
     for what, changes in (("set", request.upsertions), ("delete", request.deletions)):
         for each in changes:
@@ -206,18 +215,19 @@ def _scram(request: AlterUserScramCredentials, response: AlterUserScramCredentia
                 yield f"user {_name(each.name)} ({what} {_SCRAM.get(each.mechanism, each.mechanism)})"
 
 
-def _token(request: object, response: object, records: tuple[Any, ...]) -> Iterator[str]:
+def _token(request: ChangeRequest, response: ChangeResponse, records: Records) -> Iterator[str]:
     for record in records:
-        owner = getattr(record, "owner", "")
-        yield f"token {_name(record.token_id)}" + (f" of {_name(owner)}" if owner else "")
+        if isinstance(record, DelegationTokenRecord | RemoveDelegationTokenRecord):
+            owner = record.owner if isinstance(record, DelegationTokenRecord) else ""
+            yield f"token {_name(record.token_id)}" + (f" of {_name(owner)}" if owner else "")
 
 
-def _features(request: UpdateFeatures, response: object, _: object) -> Iterator[str]:
+def _features(request: UpdateFeatures, response: ChangeResponse, _: Records) -> Iterator[str]:
     for update in request.updates:
         yield f"feature {_name(update.name)} (level {update.level})"
 
 
-def _registrations(request: object, response: object, records: tuple[Any, ...]) -> Iterator[str]:
+def _registrations(request: ChangeRequest, response: ChangeResponse, records: Records) -> Iterator[str]:
     for record in records:
         if isinstance(record, BrokerRegistrationChangeRecord):
             yield f"broker {record.broker_id} ({', '.join(_registration_change(record))})"
@@ -234,24 +244,27 @@ def _registration_change(record: BrokerRegistrationChangeRecord) -> Iterator[str
         yield f"cordoned log directories: {_some(map(id_text, record.cordoned_log_dirs)) or 'none'}"
 
 
-def _broker(request: RegisterBroker, response: object, _: object) -> Iterator[str]:
+def _broker(request: RegisterBroker, response: ChangeResponse, _: Records) -> Iterator[str]:
     where = _some(f"{_name(at.name)}://{_name(at.host)}:{at.port}" for at in request.listeners)
     yield f"broker {request.broker_id} (incarnation {id_text(request.incarnation_id)}, {where})"
 
 
-def _controller(request: RegisterController, response: object, _: object) -> Iterator[str]:
+def _controller(request: RegisterController, response: ChangeResponse, _: Records) -> Iterator[str]:
     where = _some(f"{_name(at.name)}://{_name(at.host)}:{at.port}" for at in request.listeners)
     yield f"controller {request.controller_id} (incarnation {id_text(request.incarnation_id)}, {where})"
 
 
-def _voter(request: AddRaftVoterRequest | RemoveRaftVoterRequest, response: object, _: object) -> Iterator[str]:
+def _voter(
+    request: AddRaftVoterRequest | RemoveRaftVoterRequest, response: ChangeResponse, _: Records
+) -> Iterator[str]:
     yield f"voter {request.voter.node_id} (directory {id_text(request.voter.directory_id)})"
 
 
-def _updated_voter(request: UpdateRaftVoterRequest, response: object, _: object) -> Iterator[str]:
+def _updated_voter(request: UpdateRaftVoterRequest, response: ChangeResponse, _: Records) -> Iterator[str]:
     yield f"voter {request.voter.key.node_id} ({_some(map(str, request.voter.endpoints))})"
 
 
+# Any: each function takes the class that its row names, and a dictionary cannot tie the two.
 _WORDS: Final[dict[type[Any], Callable[[Any, Any, tuple[Any, ...]], Iterable[str]]]] = {
     CreateTopics: _created,
     DeleteTopics: _deleted,

@@ -121,7 +121,7 @@ class _Count:
     def message(self, descriptor: Descriptor, begins_at: int, ends_at: int, depth: int) -> Iterator[None]:
         """Count the elements of a nested message; pause after each slice."""
         if depth > _DEEPEST:
-            raise DecodeError("the message is too deep")
+            raise DecodeError("the message is nested too deeply")
         known, lists = _fields_of(descriptor), dict[int, int]()
         for number, wire_type, payload_at, payload_ends_at in fields_in(self._raw, begins_at, ends_at):
             self._fields += 1

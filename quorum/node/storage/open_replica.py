@@ -140,7 +140,7 @@ def _open_locked(
         check_known_levels(snapshot.image.features)
         check_known_kraft_version(snapshot.kraft_version)
     bootstrap_records = _bootstrap_records(files, config.metadata_log_dir, snapshot)
-    no_ops, voters = _voters(log, snapshot, config.static_voters)
+    no_ops, voters = _voters(directory, log, snapshot, config.static_voters)
     if starting.end.offset == 0:
         if config.is_controller and len(voters.latest) and not bootstrap_records:
             raise _nothing_to_begin_with(config)
@@ -255,7 +255,9 @@ def _state_of(state: QuorumState) -> QuorumStateData:
     )
 
 
-def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> tuple[int, VoterHistory]:
+def _voters(
+    directory: str, log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet
+) -> tuple[int, VoterHistory]:
     """Return the number of NoOps after the checkpoint, and the voter sets by offset.
 
     A set in the checkpoint of offset 0 has no record yet: the first leader writes it. The configured voters count until
@@ -274,7 +276,9 @@ def _voters(log: FileLog, snapshot: LoadedSnapshot | None, static: VoterSet) -> 
         if isinstance(record, NoOpRecord):
             no_ops += 1
         elif isinstance(record, VotersRecord):
-            history = history.append(offset, VoterSet.from_record(record))
+            history = history.append(
+                offset, VoterSet.from_record(record, f"{directory}: VotersRecord at offset {offset}")
+            )
         elif isinstance(record, KRaftVersionRecord):
             check_known_kraft_version(record.kraft_version)
         else:

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
 from quorum.recovery.advice.commands import endpoint_words, inspect_line
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.journal.accepted_loss import Cloned
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import Step
 
 
-def clone_of(known: Survey) -> Cloned | None:
+def clone_of(known: RepairEvidence) -> Cloned | None:
     """Return the origin of these copies, until an election or another repair has followed the change of id; or None.
 
     The audit files of `kraft recover cluster-id` show it. The log that names the voters must have the same voters as
@@ -25,7 +25,7 @@ def clone_of(known: Survey) -> Cloned | None:
     """
     for copy in known.copies:
         clone = copy.audited.cloned
-        if clone is not None and not _has_gone_on(copy, clone) and copy.voters == known.told_by.voters:
+        if clone is not None and not _has_gone_on(copy, clone) and copy.voters == known.best_with_metadata.voters:
             return clone
     return None
 
@@ -36,25 +36,25 @@ def _has_gone_on(copy: Copy, clone: Cloned) -> bool:
     return copy.end.epoch > clone.epoch
 
 
-def told_of_clone(known: Survey) -> str:
+def clone_remark(known: RepairEvidence) -> str:
     """Return the sentence after the situation; empty if these copies are no clone."""
     sentence = sentence_of_clone(known)
     return "" if sentence is None else f" {sentence}."
 
 
-def sentence_of_clone(known: Survey) -> str | None:
+def sentence_of_clone(known: RepairEvidence) -> str | None:
     """Return a sentence, without its period, that names the first cluster, or None."""
     clone = clone_of(known)
     if clone is None:
         return None
-    where = "in the configuration" if known.told_by.voters is None else "in the log"
+    where = "in the configuration" if known.best_with_metadata.voters is None else "in the log"
     return (
         f"This is a clone of cluster {clone.first} (kraft recover cluster-id, {clone.at}): the voters' addresses "
         f"{where} are that cluster's. Whatever answers there is not this clone's: do not touch it"
     )
 
 
-def fence_of_clone(known: Survey, clone: Cloned) -> Step:
+def fence_of_clone(known: RepairEvidence, clone: Cloned) -> Step:
     """Return the step that isolates a clone instead of the lost voters: their addresses are the first cluster's."""
     absent = ", ".join(map(str, known.absent_voters))
     others = (
@@ -66,7 +66,7 @@ def fence_of_clone(known: Survey, clone: Cloned) -> Step:
     )
 
 
-def own_address(known: Survey, chosen: Copy) -> list[str]:
+def own_address(known: RepairEvidence, chosen: Copy) -> list[str]:
     """Return `--endpoint` for a clone that becomes the only voter, or for a copy that is no voter in its own log."""
     if chosen.voters is None:
         return []
@@ -77,7 +77,7 @@ def own_address(known: Survey, chosen: Copy) -> list[str]:
     return endpoint_words([endpoint.name for endpoint in own.endpoints] or [CONTROLLER_LISTENER])
 
 
-def moved_clone(known: Survey) -> str | None:
+def moved_clone(known: RepairEvidence) -> str | None:
     """Return the text about new addresses if a majority of the voters was cloned, or None."""
     clone = clone_of(known)
     if clone is None:
@@ -89,23 +89,23 @@ def moved_clone(known: Survey) -> str | None:
     )
 
 
-def addresses_of_first(known: Survey) -> Iterator[str]:
+def addresses_of_first(known: RepairEvidence) -> Iterator[str]:
     """Yield a sentence against a start: a node would connect to the first cluster's voters."""
     sentence = sentence_of_clone(known)
-    if sentence is not None and known.told_by.voters is not None:
+    if sentence is not None and known.best_with_metadata.voters is not None:
         yield (
-            f"{sentence}. Write addresses of its own into it before anything starts; {inspect_line(known)} says "
-            "how. Only where the clone has a network of its own with the same addresses, it starts as it is"
+            f"{sentence}. Before anything starts, write the clone's own addresses into it: {inspect_line(known)} "
+            "prints the commands. A clone on an isolated network with the same addresses can start as it is"
         )
 
 
-def of_the_clone(known: Survey) -> str:
+def of_the_clone(known: RepairEvidence) -> str:
     """Return the words that limit a step for other controllers to those of the clone; empty without a clone."""
     clone = clone_of(known)
     return "" if clone is None else f"; those of the clone: nothing is done to cluster {clone.first}"
 
 
-def clone_notes(known: Survey, writes: Iterable[Endpoint]) -> Iterator[str]:
+def clone_notes(known: RepairEvidence, writes: Iterable[Endpoint]) -> Iterator[str]:
     """Yield sentences about a repair of a clone. `writes`: the addresses that it gives to voters."""
     clone = clone_of(known)
     if clone is None:
@@ -114,7 +114,7 @@ def clone_notes(known: Survey, writes: Iterable[Endpoint]) -> Iterator[str]:
     kept = [str(one) for one in writes if one in held]
     if kept:
         yield (
-            f"{', '.join(kept)}: where the log has a voter of cluster {clone.first}, of which this is a clone. Unless "
-            "the clone has a network of its own, give it an address of its own (--endpoint, or --set)"
+            f"{', '.join(kept)}: this address belongs to a voter of cluster {clone.first}, of which this is a clone. "
+            "Unless the clone has an isolated network, give it another address (--endpoint, or --set)"
         )
     yield f"controllers are those of the clone here: stop and change nothing of cluster {clone.first}"

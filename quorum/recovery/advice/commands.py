@@ -5,28 +5,22 @@ Decides: their words, for Apache Kafka's nodes and for this project's.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Sequence
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, VoterSet
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
+from quorum.recovery.journal.next_steps import Command, Step, command, step_of
 from quorum.recovery.journal.repair_record import work_root_of
 
 
-def command(*words: object) -> str:
-    """Return a command line, quoted for a shell."""
-    return shlex.join(str(word) for word in words)
-
-
-def set_log_aside_line() -> str:
+def set_log_aside_line() -> Command:
     """Return the command that moves a node's metadata log away and leaves the rest of its directory."""
     return command("mv", f"DATA_DIR/{METADATA_DIRECTORY}", "DATA_DIR.metadata-log-before-recovery")
 
 
-def undo_line(log_dir: str, root: str | None = None) -> str:
+def undo_line(log_dir: str, root: str | None = None) -> Command:
     """Return the command that undoes the last repair of a directory. `root`: of its backup, if not next to it."""
     work = () if root is None or root == work_root_of(log_dir) else ("--work", root)
     return command("kraft", "recover", "undo", "--dir", log_dir, *work, "--apply")
@@ -44,31 +38,36 @@ def contact(endpoints: Sequence[Endpoint]) -> str | None:
     return None if first is None else str(first).partition("://")[2]
 
 
-def absent_words(known: Survey) -> tuple[str, ...]:
+def absent_words(known: RepairEvidence) -> tuple[str, ...]:
     """Return `--missing 2,3,12` for all nodes that have no copy here."""
     absent = (*known.absent_voters, *known.absent_brokers)
     return ("--missing", ",".join(map(str, absent))) if absent else ()
 
 
-def asked_words(known: Survey) -> tuple[str, ...]:
+def asked_words(known: RepairEvidence) -> tuple[str, ...]:
     """Return `--bootstrap-controller` if no copy names an address at which a leader can be probed."""
     return () if known.endpoints() else ("--bootstrap-controller", "HOST:PORT")
 
 
-def copy_words(known: Survey, chosen: Sequence[Copy]) -> list[str]:
-    """Return `--copy` for all copies here except the chosen ones."""
-    return [word for copy in known.copies if copy not in chosen for word in ("--copy", copy.place.log_dir)]
+def copy_words(known: RepairEvidence, chosen: Sequence[Copy]) -> list[str]:
+    """Return `--copy` for all copies here except the chosen ones, and for brokers' disks that prove commits."""
+    copies = [copy.place.log_dir for copy in known.copies if copy not in chosen]
+    return [word for log_dir in (*copies, *known.proving_disks) for word in ("--copy", log_dir)]
 
 
-def cut_line(known: Survey, damaged: Copy) -> str:
-    """Return the command, without --apply and --accept-data-loss, that drops all records from the damage on."""
-    words = ("--dir", damaged.place.log_dir, "--to", int(damaged.end.offset), *copy_words(known, [damaged]))
+def cut_line(known: RepairEvidence, copy: Copy, to: int | None = None) -> Command:
+    """Return the command, without --apply and --accept-data-loss, that drops all records from offset `to` on.
+
+    By default these are all from the damage on.
+    """
+    end = int(copy.end.offset) if to is None else to
+    words = ("--dir", copy.place.log_dir, "--to", end, *copy_words(known, [copy]))
     return command("kraft", "recover", "truncate", *words, *absent_words(known), *asked_words(known))
 
 
-def new_controller_words(known: Survey) -> list[object]:
+def new_controller_words(known: RepairEvidence) -> list[object]:
     """Return the options of the new controller: the id of a former voter, and listeners of the same names."""
-    voters, image = known.told_by.voters, known.told_by.image
+    voters, image = known.best_with_metadata.voters, known.best_with_metadata.image
     ids = [int(voter.node_id) for voter in known.voters]
     ids += sorted(int(node_id) for node_id in image.cluster.controllers) if image is not None else []
     node_id: object = ids[0] if ids else "N"
@@ -84,23 +83,25 @@ def endpoint_words(listeners: Sequence[str]) -> list[str]:
     return [word for name in listeners for word in ("--endpoint", f"{name}://HOST:{ports.get(name, 'PORT')}")]
 
 
-def inspect_line(known: Survey) -> str:
+def inspect_line(known: RepairEvidence) -> Command:
     """Return the command that inspects all copies again."""
     dirs = sorted((-1 if copy.node_id is None else copy.node_id, copy.place.log_dir) for copy in known.copies)
     return command("kraft", "recover", "inspect", *(log_dir for _, log_dir in dirs))
 
 
-def start_line(*, ours: bool) -> str:
+def start_line(*, ours: bool) -> Command:
     """Return the command that starts a controller."""
-    return "kraft controller start --config node.properties" if ours else "bin/kafka-server-start.sh server.properties"
+    if ours:
+        return command("kraft", "controller", "start", "--config", "node.properties")
+    return command("bin/kafka-server-start.sh", "server.properties")
 
 
 def check_result(log_dirs: Sequence[str]) -> Step:
     """Return the step that verifies all directories that a repair changed."""
-    return Step(text="Check the result before anything starts", commands=(verify_line(log_dirs),))
+    return step_of(text="Check the result before anything starts", commands=(verify_line(log_dirs),))
 
 
-def verify_line(log_dirs: Sequence[str]) -> str:
+def verify_line(log_dirs: Sequence[str]) -> Command:
     """Return the command that verifies repaired directories."""
     return command("kraft", "recover", "verify", *log_dirs)
 
@@ -117,22 +118,22 @@ def never_again(gone: Sequence[int], brokers: Collection[int] = (), of_old: str 
     return f"controller{'s' if many else ''} {', '.join(map(str, gone))} must never start again {old}"
 
 
-def check_and_start(known: Survey, own: Copy, start: str) -> tuple[Step, ...]:
+def check_and_start(known: RepairEvidence, own: Copy, start: str) -> tuple[Step, ...]:
     """Return the steps after one node's directory was repaired in place. `start`: the text of the last one."""
     is_broker = own.image is not None and own.node_id in own.image.cluster.brokers
-    ours = is_ours(known.told_by.voters) and not is_broker
+    ours = is_ours(known.best_with_metadata.voters) and not is_broker
     return (
-        Step(
+        step_of(
             text="Check the result before the node starts",
             commands=(command("kraft", "check", own.place.log_dir),),
         ),
-        Step(text=start, commands=(start_line(ours=ours),)),
+        step_of(text=start, commands=(start_line(ours=ours),)),
     )
 
 
 def bring_back(ours: bool, controllers: int = 1) -> Step:
     """Return the step that starts the repaired controller, or all of them."""
-    return Step(
+    return step_of(
         text="Start the repaired controller, alone, and wait until it leads. Then restart brokers that ended meanwhile"
         if controllers == 1
         else "Start these controllers, and wait until one leads. Then restart brokers that ended meanwhile",
@@ -140,12 +141,12 @@ def bring_back(ours: bool, controllers: int = 1) -> Step:
     )
 
 
-def brokers_of(known: Survey) -> frozenset[int]:
+def brokers_of(known: RepairEvidence) -> frozenset[int]:
     """Return the registered brokers, by the best copy whose metadata is known.
 
     A controller among them has both roles, in one directory.
     """
-    image = known.told_by.image
+    image = known.best_with_metadata.last_image
     return frozenset() if image is None else frozenset(map(int, image.cluster.brokers))
 
 
@@ -176,17 +177,17 @@ def rejoin(
 
 
 def _set_aside(others: Sequence[int], of: str) -> Step:
-    return Step(
+    return step_of(
         text=f"On each other controller ({', '.join(map(str, others))}{of}): keep its old directory, and never start "
         "from it again: it holds the old voters",
         commands=(command("mv", "DATA_DIR", "DATA_DIR.before-recovery"),),
     )
 
 
-def _set_log_aside(combined: Sequence[int], of: str, start: tuple[str, ...]) -> Step:
+def _set_log_aside(combined: Sequence[int], of: str, start: tuple[Command, ...]) -> Step:
     """Return the step for nodes that are brokers, too: a directory that is formatted again loses its topics."""
     then = "then start it as an observer, and wait until it has caught up" if start else "and do not start it yet"
-    return Step(
+    return step_of(
         text=f"On each other node that is controller and broker ({', '.join(map(str, combined))}{of}): move only its "
         f"{METADATA_DIRECTORY} away, which holds the old voters. Its topics' data lies beside it and must stay: do not "
         f"move or format the directory; {then}",
@@ -194,7 +195,7 @@ def _set_log_aside(combined: Sequence[int], of: str, start: tuple[str, ...]) -> 
     )
 
 
-def _see(ours: bool, at: str) -> str:
+def _see(ours: bool, at: str) -> Command:
     if ours:
         return command("kraft", "quorum", "describe", "--bootstrap-controller", at, "--replication")
     return command("bin/kafka-metadata-quorum.sh", "--bootstrap-controller", at, "describe", "--replication")
@@ -203,14 +204,14 @@ def _see(ours: bool, at: str) -> str:
 def _format(ours: bool, cluster: str, at: str, dynamic: bool) -> Step:
     kafka = ("bin/kafka-storage.sh", "format", "-t", cluster, "-c", "server.properties")
     if not dynamic:
-        return Step(
-            text="Then name it in controller.quorum.voters of its configuration, format it anew, and do not start it: "
+        return step_of(
+            text="Then name it in controller.quorum.voters of its configuration, format it again, and do not start it: "
             "empty voters could elect each other",
             commands=(command(*kafka),),
         )
     words = ("kraft", "storage", "format", "--config", "node.properties", "--cluster-id", cluster) if ours else kafka
-    return Step(
-        text="Then format it anew, without voters, start it as an observer, and wait until it has caught up",
+    return step_of(
+        text="Then format it again, without voters, start it as an observer, and wait until it has caught up",
         commands=(command(*words, "--no-initial-controllers"), start_line(ours=ours), _see(ours, at)),
     )
 
@@ -221,7 +222,7 @@ def _add(ours: bool, at: str) -> Step:
         line = command("kraft", "quorum", "add-controller", *to, "--command-config", "node.properties")
     else:
         line = command("bin/kafka-metadata-quorum.sh", *to, "--command-config", "server.properties", "add-controller")
-    return Step(
+    return step_of(
         text="Then make it a voter, one controller after the other; go on once it is shown as a follower without lag",
         commands=(line, _see(ours, at)),
     )
@@ -229,7 +230,7 @@ def _add(ours: bool, at: str) -> Step:
 
 def _take_back() -> Step:
     again = ("kraft", "recover", "static-voters", "--dir", "DATA_DIR", "--dir", "OTHER_DATA_DIR", "--missing", "rest")
-    return Step(
+    return step_of(
         text="To have several voters again: stop the controller, bring the directories to one host, and give all "
         "the same log; then take them back, and start all with the new configuration",
         commands=(command(*again, "--set", "ID@HOST:PORT", "--set", "OTHER_ID@HOST:PORT", "--apply"),),

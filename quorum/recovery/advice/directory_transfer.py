@@ -13,9 +13,9 @@ import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.voters import Endpoint, VoterSet
-from quorum.recovery.advice.commands import command, contact, set_log_aside_line
+from quorum.recovery.advice.commands import contact, set_log_aside_line
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import Step, command, step_of
 
 
 class Home(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,13 +68,13 @@ def _take_directories(homes: Sequence[Home]) -> list[Step]:
             f"Unless {homes[0].log_dir} is in its place already: take it there ({homes[0]}), keep the old one, which "
             f"nothing starts from again, and {into}"
         )
-        return [Step(text=text, commands=lines)]
+        return [step_of(text=text, commands=lines)]
     return [
-        Step(
+        step_of(
             text=f"Take each directory to its host, unless it is in its place already: {_names(homes)}",
             commands=lines,
         ),
-        Step(
+        step_of(
             text=f"On each host that got one: keep the old directory, which nothing starts from again, and {into}",
             commands=(command("mv", "DATA_DIR", "DATA_DIR.before-recovery"), command("mv", "DATA_DIR.new", "DATA_DIR")),
         ),
@@ -83,7 +83,7 @@ def _take_directories(homes: Sequence[Home]) -> list[Step]:
 
 def _take_logs(homes: Sequence[Home]) -> Step:
     """Return the step for nodes that are brokers: only the metadata log is replaced, since topics are next to it."""
-    return Step(
+    return step_of(
         text="Unless it is in its place already, take of each node that is a broker only the "
         f"{METADATA_DIRECTORY} to its host ({_names(homes)}), and put it in the place of the old one, owned by the "
         "user that the node runs as. The topics' data beside it must stay: do not move the directory",

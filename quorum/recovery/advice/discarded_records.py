@@ -13,37 +13,45 @@ from metadata_log.ids import ReplicaKey
 from metadata_log.tools.replicas.voters_in_force import is_voter
 from metadata_log.tools.words import offsets
 from metadata_log.voters import majority_of
-from quorum.recovery.advice.commands import command
 from quorum.recovery.advice.obstacles import undo_lines
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.abandoned_branch import repair_beside
-from quorum.recovery.evidence.historical_extents import holds, is_last, let_go_by
-from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.journal.accepted_loss import Accepted, LetGo
-from quorum.recovery.journal.repair_facts import LostRecords, Step
+from quorum.recovery.evidence.historical_extents import accepted_losses_of, holds, is_last
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
+from quorum.recovery.journal.accepted_loss import Accepted, AcceptedLoss
+from quorum.recovery.journal.next_steps import Step, command, step_of
+from quorum.recovery.journal.repair_facts import LostRecords
 
 _COMMITTED = {"was": "committed", "partly": "committed in part"}
 
 
-class Gone(msgspec.Struct, frozen=True, kw_only=True):
+class DiscardedRecords(msgspec.Struct, frozen=True, kw_only=True):
     """Records that a repair of `copy` discarded, and the copies here that still hold some of them."""
 
     copy: Copy
     done: Accepted
-    lost: LetGo
+    lost: AcceptedLoss
     holders: tuple[Copy, ...]
+
+    @property
+    def is_usable(self) -> bool:
+        """Return True if a node could go on with the records from a copy here: no record before them fails."""
+        stops = [copy.prefix.unplayed for copy in self.holders]
+        return any(at is None or at > self.lost.start for at in stops)
 
     def __str__(self) -> str:
         committed = _COMMITTED.get(self.lost.committed, "which may have been committed")
         names = ", ".join(copy.label for copy in self.holders)
-        kept = f"{names} still {'hold' if len(self.holders) > 1 else 'holds'} it" if names else "no copy here holds it"
+        them = "them" if self.lost.end - self.lost.start > 1 else "it"
+        hold = "hold" if len(self.holders) > 1 else "holds"
+        kept = f"{names} still {hold} {them}" if names else f"no copy here holds {them}"
         whose = "" if self.lost.node_id == self.copy.node_id else f" of {self.lost.label}"
         what = f"{offsets(self.lost.start, self.lost.end)}{whose}"
         name = name_of(self.copy, self.done)
         if self.lost.held_by:
             voters = ", ".join(map(str, self.lost.held_by))
             return f"{name} cut {what} ({committed}), which voters {voters} held then; {kept}"
-        return f"{name} let go {what} ({committed}), as was accepted; {kept}"
+        return f"{name} discarded {what} ({committed}), as its operator accepted; {kept}"
 
 
 def name_of(copy: Copy, done: Accepted) -> str:
@@ -51,21 +59,21 @@ def name_of(copy: Copy, done: Accepted) -> str:
     return f"`kraft recover {done.action}` of {done.at} on {copy.label}"
 
 
-def gone(known: Survey) -> list[Gone]:
+def discarded_records(known: RepairEvidence) -> list[DiscardedRecords]:
     """Return all discarded records."""
     return [
-        Gone(
+        DiscardedRecords(
             copy=copy,
             done=done,
             lost=_judged(known, copy, done, lost),
             holders=tuple(other for other in known.copies if other is not copy and holds(other, done, lost)),
         )
         for copy in known.copies
-        for done, lost in let_go_by(copy)
+        for done, lost in accepted_losses_of(copy)
     ]
 
 
-def _judged(known: Survey, copy: Copy, done: Accepted, lost: LetGo) -> LetGo:
+def _judged(known: RepairEvidence, copy: Copy, done: Accepted, lost: AcceptedLoss) -> AcceptedLoss:
     """Return the loss as it is known now: other copies may prove that the records were committed."""
     best = known.best
     is_held = best.end.offset >= lost.end and holds(best, done, lost) and is_last(copy, done, lost)
@@ -73,7 +81,7 @@ def _judged(known: Survey, copy: Copy, done: Accepted, lost: LetGo) -> LetGo:
     return msgspec.structs.replace(lost, committed="was") if is_committed else lost
 
 
-def is_fetched_again(known: Survey, one: Gone) -> bool:
+def is_fetched_again(known: RepairEvidence, one: DiscardedRecords) -> bool:
     """Return True if every majority of the voters has a voter that holds the records.
 
     Then that voter leads, and the one that was cut fetches them again.
@@ -83,17 +91,20 @@ def is_fetched_again(known: Survey, one: Gone) -> bool:
     return all(_without(known, one, voters) < majority_of(len(voters)) for voters in known.in_force.sets)
 
 
-def endangered(known: Survey) -> list[Gone]:
-    """Return discarded records that a copy here still holds, but that a leader without them could destroy."""
+def endangered(known: RepairEvidence) -> list[DiscardedRecords]:
+    """Return discarded records that a copy here still holds, but that a leader without them could destroy.
+
+    Records that no node could go on with are left out.
+    """
     return [
         one
-        for one in gone(known)
-        if one.holders and known.is_voter(one.copy) and is_last(one.copy, one.done, one.lost)
+        for one in discarded_records(known)
+        if one.is_usable and known.is_voter(one.copy) and is_last(one.copy, one.done, one.lost)
         if not is_fetched_again(known, one)
     ]
 
 
-def _without(known: Survey, one: Gone, voters: Sequence[ReplicaKey]) -> int:
+def _without(known: RepairEvidence, one: DiscardedRecords, voters: Sequence[ReplicaKey]) -> int:
     """Return how many of these voters do not hold the records, or may not.
 
     A voter that was proven to hold them counts even if it is not here. A damaged copy does not count, since its node
@@ -102,7 +113,7 @@ def _without(known: Survey, one: Gone, voters: Sequence[ReplicaKey]) -> int:
     cut = {
         copy.node_id
         for copy in known.copies
-        for done, lost in let_go_by(copy)
+        for done, lost in accepted_losses_of(copy)
         if is_last(copy, done, lost) and lost.start < one.lost.end and one.lost.start < lost.end
     }
     last = [copy for copy in one.holders if known.is_authoritative(copy) and is_voter(copy.place.key, voters)]
@@ -112,9 +123,9 @@ def _without(known: Survey, one: Gone, voters: Sequence[ReplicaKey]) -> int:
     return len(voters) - len(held | {node for node in one.lost.held_by if node not in here})
 
 
-def not_whole(known: Survey) -> tuple[str, ...]:
+def not_whole(known: RepairEvidence) -> tuple[str, ...]:
     """Return sentences about metadata that is or may be lost, by the audit files of these directories."""
-    said = [str(one) for one in gone(known) if not one.holders or not is_fetched_again(known, one)]
+    said = [str(one) for one in discarded_records(known) if not one.holders or not is_fetched_again(known, one)]
     for copy in known.copies:
         for done in copy.audited.accepted:
             if done.new_epoch is None or done.may_lose is None:
@@ -126,7 +137,7 @@ def not_whole(known: Survey) -> tuple[str, ...]:
     return tuple(dict.fromkeys(said))
 
 
-def left_behind_here(known: Survey, loses: Sequence[LostRecords]) -> list[str]:
+def left_behind_here(known: RepairEvidence, loses: Sequence[LostRecords]) -> list[str]:
     """Return sentences about records of copies here that the kept log lacks, unless they were never committed.
 
     These need no audit file. `loses`: records that other copies hold and the kept one does not.
@@ -137,7 +148,7 @@ def left_behind_here(known: Survey, loses: Sequence[LostRecords]) -> list[str]:
     return [f"{'a repair left behind ' if is_so else ''}{one}" for one, is_so in zip(left, by_repair, strict=True)]
 
 
-def elsewhere(known: Survey) -> list[str]:
+def elsewhere(known: RepairEvidence) -> list[str]:
     """Return sentences about repairs by audit files of which no copy has a record: a running quorum may have them."""
     return [
         f"{name_of(copy, done)} began epoch {done.new_epoch}, and no copy here has anything of it: another log lies "
@@ -148,7 +159,7 @@ def elsewhere(known: Survey) -> list[str]:
     ]
 
 
-def danger(known: Survey, found: Sequence[Gone]) -> str:
+def danger(known: RepairEvidence, found: Sequence[DiscardedRecords]) -> str:
     """Return a sentence, without its period, about the records that a start would destroy."""
     voters = dict.fromkeys(str(one.copy.node_id) for one in found)
     holders = dict.fromkeys(copy.label for one in found for copy in one.holders)
@@ -156,25 +167,25 @@ def danger(known: Survey, found: Sequence[Gone]) -> str:
     them, are = ("it", "it is") if end - start == 1 else ("them", "they are")
     return (
         f"Voter{'s' if len(voters) > 1 else ''} {', '.join(voters)} once held {offsets(start, end)}, which "
-        f"repairs let go, and {', '.join(holders)} still {'hold' if len(holders) > 1 else 'holds'} {them}: a majority "
-        f"of the {len(known.voters)} voters can lead without, and then {are} cut there, too"
+        f"repairs discarded, and {', '.join(holders)} still {'hold' if len(holders) > 1 else 'holds'} {them}. A "
+        f"majority of the {len(known.voters)} voters can elect a leader without {them}, and then {are} cut there, too"
     )
 
 
-def keep_first(known: Survey) -> list[Step]:
+def keep_first(known: RepairEvidence) -> list[Step]:
     """Return the steps before any node starts from these copies."""
-    found = gone(known)
+    found = discarded_records(known)
     risky = endangered(known)
     steps = [*_take_back(known, risky)] if risky else []
-    others = [one for one in found if one.holders and one not in risky and not is_fetched_again(known, one)]
+    others = [one for one in found if one.is_usable and one not in risky and not is_fetched_again(known, one)]
     if others:
         names = ", ".join(dict.fromkeys(copy.label for one in others for copy in one.holders))
         undo = dict.fromkeys(undo_lines(known, (one.copy for one in others if not one.lost.held_by)))
-        back = " Is that to go on after all, take the repair back instead, and inspect all once more" if undo else ""
+        back = " To go on from these records instead, undo the repair, and inspect all again" if undo else ""
         steps.append(
-            Step(
+            step_of(
                 text=f"Keep a copy of {names} for good before it starts, or is moved away: nothing else here holds "
-                f"what was let go.{back}",
+                f"the discarded records.{back}",
                 commands=tuple(undo),
             )
         )
@@ -190,22 +201,22 @@ def keep_first(known: Survey) -> list[Step]:
         steps.append(
             Step(
                 text=f"Look for copies of what is not here ({', '.join(absent)}), and inspect them with these before "
-                "anything starts: one may still hold what was let go"
+                "anything starts: one may still hold the discarded records"
             )
         )
     return steps
 
 
-def _take_back(known: Survey, risky: Sequence[Gone]) -> Iterator[Step]:
+def _take_back(known: RepairEvidence, risky: Sequence[DiscardedRecords]) -> Iterator[Step]:
     dirs = [copy.place.log_dir for copy in known.copies]
     names = ", ".join(dict.fromkeys(one.copy.label for one in risky))
     holders = ", ".join(dict.fromkeys(copy.label for one in risky for copy in one.holders))
     lines = dict.fromkeys(undo_lines(known, (one.copy for one in risky if not one.lost.held_by)))
     look = command("kraft", "recover", "inspect", *dirs)
-    yield Step(
-        text=f"Start none of {names}: what they forgot, {holders} still has, and a leader that they elect would not"
-        f"{'. Take the loss back there, the latest repair first, and inspect all once more' if lines else ''}",
+    yield step_of(
+        text=f"Start none of {names}: a leader that they elect lacks records that {holders} still holds"
+        f"{'. Undo the loss there, the latest repair first, and inspect all again' if lines else ''}",
         commands=(*lines, look) if lines else (),
     )
-    other = "Or, where that cannot be taken back, go on" if lines else "That cannot be taken back: go on"
+    other = "Or, if that cannot be undone, go on" if lines else "That cannot be undone: go on"
     yield Step(text=f"{other} from {holders} in a new epoch, as follows")

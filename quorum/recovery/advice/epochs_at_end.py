@@ -10,12 +10,12 @@ from typing import Final
 
 from metadata_log.offsets import LAST_EPOCH, epochs_left, is_near_last_epoch
 from metadata_log.tools.findings.last_epochs import elections_left
-from quorum.recovery.advice.commands import command
+from quorum.recovery.advice.commands import copy_words
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.conflicts import LEAST_GAP
-from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.journal.errors import RefusedError
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import Step, command, step_of
 
 COPIES_ARE_NOT_RESET: Final = (
     "A copy of another host's directory is named by --copy instead: its node is reset on its own host, with copies of "
@@ -29,7 +29,7 @@ NO_WAY_BACK: Final = (
 """Said of logs whose own records have one of the last epochs."""
 
 
-def last_epoch_of(known: Survey) -> int:
+def last_epoch_of(known: RepairEvidence) -> int:
     """Return the greatest epoch of any batch or checkpoint in any log here; -1 without one."""
     return max((epoch for copy in known.copies for epoch in _in_log(copy)), default=-1)
 
@@ -42,7 +42,7 @@ def _in_log(copy: Copy) -> Iterator[int]:
         yield copy.stop.false_epoch
 
 
-def reset_epoch(known: Survey, copy: Copy) -> int | None:
+def reset_epoch(known: RepairEvidence, copy: Copy) -> int | None:
     """Return the epoch that a reset gives this copy's quorum-state; None if it would leave a voter no election.
 
     A voter gets 1,000 above all logs, or 1 above them if the limit is too near for that. An observer never votes: with
@@ -58,7 +58,7 @@ def _above(newest: int) -> int:
     return newest + (1 if is_near_last_epoch(newest + LEAST_GAP) else LEAST_GAP)
 
 
-def is_to_reset(known: Survey, copy: Copy) -> bool:
+def is_to_reset(known: RepairEvidence, copy: Copy) -> bool:
     """Return True if the epoch of its quorum-state is above the epoch that a reset gives to voters.
 
     An observer is reset, too, if its epoch is above those of the voters.
@@ -72,12 +72,12 @@ def is_to_reset(known: Survey, copy: Copy) -> bool:
     return epoch_of(copy) > limit
 
 
-def near_end(known: Survey) -> tuple[Copy, ...]:
+def near_end(known: RepairEvidence) -> tuple[Copy, ...]:
     """Return the voters' copies whose epoch leaves only few elections."""
     return tuple(copy for copy in known.copies if known.is_voter(copy) and _is_near(copy))
 
 
-def observers_near_end(known: Survey) -> tuple[Copy, ...]:
+def observers_near_end(known: RepairEvidence) -> tuple[Copy, ...]:
     """Return the observers' copies with such an epoch that is not in their own log: they ignore every leader."""
     return tuple(
         copy
@@ -100,7 +100,7 @@ def epoch_of(copy: Copy) -> int:
     return -1 if copy.quorum_state is None else int(copy.quorum_state.leader_epoch)
 
 
-def situation_near_end(known: Survey, found: Sequence[Copy]) -> str:
+def situation_near_end(known: RepairEvidence, found: Sequence[Copy]) -> str:
     """Return sentences about the elections left, and about records of such epochs in the logs."""
     epoch, newest = max(map(epoch_of, found)), last_epoch_of(known)
     names = ", ".join(copy.label for copy in found)
@@ -120,7 +120,7 @@ def situation_near_end(known: Survey, found: Sequence[Copy]) -> str:
     return said
 
 
-def steps_near_end(known: Survey, found: Sequence[Copy]) -> tuple[Step, ...]:
+def steps_near_end(known: RepairEvidence, found: Sequence[Copy]) -> tuple[Step, ...]:
     """Return the steps that reset the epoch of all voters, or those that remain if no reset helps."""
     due = [copy for copy in found if is_to_reset(known, copy)]
     if any(reset_epoch(known, copy) is None for copy in found):
@@ -128,25 +128,25 @@ def steps_near_end(known: Survey, found: Sequence[Copy]) -> tuple[Step, ...]:
     if not due:
         return (Step(text="Keep the controllers running: each change of the leader uses up an epoch"), _restore())
     words = [word for copy in due for word in ("--dir", copy.place.log_dir)]
-    words += [word for copy in known.copies if copy not in due for word in ("--copy", copy.place.log_dir)]
+    words += copy_words(known, due)
     line = command("kraft", "recover", "epoch", *words)
     return (
         Step(text="Stop every controller, and close their ports to strangers: one request brings the epoch back there"),
-        Step(
+        step_of(
             text="Name the directories of all voters, and those of brokers and agents that there are. "
             f"{COPIES_ARE_NOT_RESET}. See what it would do; nothing is changed",
             commands=(line,),
         ),
-        Step(text="Do it: it backs up first, and says how to undo it", commands=(f"{line} --apply",)),
+        step_of(text="Do it: it backs up first, and says how to undo it", commands=(line.and_words("--apply"),)),
     )
 
 
 def _restore() -> Step:
-    return Step(
+    return step_of(
         text="Only a backup of before has lower epochs, and what came after it is lost: move every controller's log "
         "directory away, and restore that backup in its place. A backup made now has the same epochs. Move the "
         "metadata log of each broker and agent away, too (`kraft docs runbooks/epochs-ended`)",
-        commands=("kraft snapshot restore BACKUP DATA_DIR --node-id ID",),
+        commands=(command("kraft", "snapshot", "restore", "BACKUP", "DATA_DIR", "--node-id", "ID"),),
     )
 
 
@@ -160,14 +160,14 @@ def observer_steps(found: Sequence[Copy]) -> Iterator[Step]:
     """Yield the command for each observer: it resets that observer's file alone."""
     for copy in found:
         line = command("kraft", "recover", "epoch", "--dir", copy.place.log_dir, "--apply")
-        yield Step(
+        yield step_of(
             text=f"{copy.label} is an observer with a higher epoch, and ignores every leader: with its node "
             "stopped, reset that file",
             commands=(line,),
         )
 
 
-def refuse_ended(known: Survey) -> None:
+def refuse_ended(known: RepairEvidence) -> None:
     """Refuse if the voters are intact but no epoch is left in which they could elect a leader.
 
     Raises:

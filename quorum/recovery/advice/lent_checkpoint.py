@@ -9,14 +9,13 @@ end, both are the same up to there (log matching, Raft 5.3). The log then goes o
 from __future__ import annotations
 
 from metadata_log.tools.prefix.prefix_parts import CheckpointFile
-from quorum.recovery.advice.commands import command
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.evidence.same_log import shows_one_log
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import Step, command, step_of
 
 
-def lender(known: Survey, copy: Copy) -> tuple[Copy, CheckpointFile] | None:
+def lender(known: RepairEvidence, copy: Copy) -> tuple[Copy, CheckpointFile] | None:
     """Return the copy with the newest checkpoint that `copy` can go on from; None if it needs none, or none fits."""
     if copy.state is not None or copy.held_more or copy.place.manifest is not None:
         return None
@@ -30,11 +29,13 @@ def lender(known: Survey, copy: Copy) -> tuple[Copy, CheckpointFile] | None:
 
 
 def _goes_on_from(copy: Copy, checkpoint: CheckpointFile) -> bool:
-    end = int(checkpoint.end.offset)
+    end, unplayed = int(checkpoint.end.offset), copy.prefix.unplayed
+    if unplayed is not None and end <= unplayed:
+        return False  # replay from there fails at the same record
     return copy.start_offset < end <= copy.end.offset and copy.epoch_at(end - 1) == checkpoint.end.epoch
 
 
-def or_lent(known: Survey, copy: Copy, why: str | None) -> str | None:
+def or_lent(known: RepairEvidence, copy: Copy, why: str | None) -> str | None:
     """Return why a copy cannot be used, with the checkpoint of another copy that would change that."""
     found = lender(known, copy)
     if why is None or found is None:
@@ -42,7 +43,7 @@ def or_lent(known: Survey, copy: Copy, why: str | None) -> str | None:
     return f"{why}. It goes on from {found[1].name} of {found[0].label}: brought over, all of this log can be kept"
 
 
-def borrow(known: Survey, copy: Copy, least: tuple[int, int]) -> list[Step]:
+def borrow(known: RepairEvidence, copy: Copy, least: tuple[int, int]) -> list[Step]:
     """Return the steps that give `copy` such a checkpoint, if its log is ahead of `least` (last epoch and end)."""
     found = lender(known, copy)
     if found is None or copy.rank <= least:
@@ -54,11 +55,11 @@ def borrow(known: Survey, copy: Copy, least: tuple[int, int]) -> list[Step]:
     bring = command("cp", "-p", f"{other.place.metadata}/{checkpoint.name}", f"{copy.place.metadata}/")
     again = command("kraft", "recover", "inspect", *(one.place.log_dir for one in known.copies))
     return [
-        Step(
-            text=f"The log of {copy.label} is whole up to offset {copy.end.offset} of epoch {copy.end.epoch}, and only "
-            f"lacks a sound checkpoint. That of {other.label}, {checkpoint.name}, is one that it goes on from: bring "
-            f"it over, with the owner of the files there. Nothing starts from {copy.label} before it is repaired",
+        step_of(
+            text=f"The log of {copy.label} is intact up to offset {copy.end.offset} of epoch {copy.end.epoch}, and "
+            f"only lacks an intact checkpoint. The log continues from that of {other.label}, {checkpoint.name}: copy "
+            f"it over, with the owner of the files there. Start nothing from {copy.label} before it is repaired",
             commands=(*moves, bring),
         ),
-        Step(text="Then inspect all once more: all of that log is kept then", commands=(again,)),
+        step_of(text="Then inspect all again: that log is then kept whole", commands=(again,)),
     ]

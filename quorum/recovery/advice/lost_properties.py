@@ -14,11 +14,11 @@ from metadata_log.directory import META_PROPERTIES_FILE
 from metadata_log.ids import ZERO_DIRECTORY_ID, NodeId, id_text
 from metadata_log.tools.read.peer_names import id_among_peers
 from quorum.recovery.advice.commands import inspect_line
-from quorum.recovery.advice.plan import Plan
+from quorum.recovery.advice.possible_repairs import Plan
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.other_disks import of_other_nodes
-from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
+from quorum.recovery.journal.next_steps import Step, step_of
 
 
 class LostProperties(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,7 +34,7 @@ class LostProperties(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.copy.place.log_dir}/{META_PROPERTIES_FILE}"
 
 
-def lost_properties(known: Survey) -> tuple[LostProperties, ...]:
+def lost_properties(known: RepairEvidence) -> tuple[LostProperties, ...]:
     """Return all such directories: by the directory id in the file, or by its path beside those of its peers."""
     found = [
         LostProperties(copy=one.copy, owner=one.facts.owner, why=one.facts.meaning())
@@ -51,7 +51,7 @@ def lost_properties(known: Survey) -> tuple[LostProperties, ...]:
     return tuple(one for one in found if one.owner in known.absent_voters and one.copy.used_by is None)
 
 
-def without_lost(known: Survey, lost: Sequence[LostProperties]) -> Survey:
+def without_lost(known: RepairEvidence, lost: Sequence[LostProperties]) -> RepairEvidence:
     """Return the same without these voters among the absent ones: no command may take their votes."""
     owners = {one.owner for one in lost}
     return msgspec.structs.replace(
@@ -59,7 +59,7 @@ def without_lost(known: Survey, lost: Sequence[LostProperties]) -> Survey:
     )
 
 
-def restored_first(known: Survey, lost: Sequence[LostProperties], plan: Plan) -> Plan:
+def restored_first(known: RepairEvidence, lost: Sequence[LostProperties], plan: Plan) -> Plan:
     """Return the plan with the files' restoration before all else; `plan` was made by `without_lost`.
 
     Where a majority is sound without these voters, it may start meanwhile. No other repair is of use before.
@@ -74,7 +74,7 @@ def restored_first(known: Survey, lost: Sequence[LostProperties], plan: Plan) ->
         else repair
         for repair in plan.repairs
     )
-    kept = [step for step in plan.steps if not any(" recover " in line for line in step.commands)]
+    kept = [step for step in plan.steps if not step.recovers]
     return msgspec.structs.replace(
         plan,
         situation=f"{plan.situation} {said}.",
@@ -83,20 +83,20 @@ def restored_first(known: Survey, lost: Sequence[LostProperties], plan: Plan) ->
     )
 
 
-def _restore(known: Survey, lost: Sequence[LostProperties]) -> list[Step]:
+def _restore(known: RepairEvidence, lost: Sequence[LostProperties]) -> list[Step]:
     steps = [
         Step(
             text=f"Do not start {one.copy.place.log_dir}: {one.why}. While the node is stopped, restore {one.file} "
-            f"from a backup of this directory, or write it by hand: {_values(known, one)}. To format the directory "
-            "would give it another directory.id, with which a voter has no vote"
+            f"from a backup of this directory, or write it by hand: {_values(known, one)}. Do not format the "
+            "directory: it would get another directory.id, with which a voter has no vote"
         )
         for one in lost
     ]
-    return [*steps, Step(text="Then inspect all once more", commands=(inspect_line(known),))]
+    return [*steps, step_of(text="Then inspect all again", commands=(inspect_line(known),))]
 
 
-def _values(known: Survey, one: LostProperties) -> str:
-    named = None if known.told_by.voters is None else known.told_by.voters.get(NodeId(one.owner))
+def _values(known: RepairEvidence, one: LostProperties) -> str:
+    named = None if known.best_with_metadata.voters is None else known.best_with_metadata.voters.get(NodeId(one.owner))
     values = [f"node.id={one.owner}", "version=1"]
     if known.cluster_id is not None:
         values.insert(0, f"cluster.id={known.cluster_id}")

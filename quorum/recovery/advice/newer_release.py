@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.repair_evidence import Survey, newer_of
+from quorum.recovery.evidence.repair_evidence import RepairEvidence, newer_of
 from quorum.recovery.journal.errors import RefusedError
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import Step
 
 
 def not_checked(copies: Iterable[Copy]) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ def refuse_newer_files(copy: Copy) -> None:
             raise RefusedError(f"{found.path}: {found.why}. Use a kraft of that version; nothing is written over it")
 
 
-def leave_to_its_release(known: Survey) -> list[Step]:
+def leave_to_its_release(known: RepairEvidence) -> list[Step]:
     """Return the step if no copy can be repaired because a later release wrote the voters; else nothing."""
     hiding = _hiding(known)
     if hiding is None:
@@ -68,11 +68,11 @@ def leave_to_its_release(known: Survey) -> list[Step]:
     ]
 
 
-def _hiding(known: Survey) -> str | None:
+def _hiding(known: RepairEvidence) -> str | None:
     return next((copy.newer_voters for copy in known.copies if copy.newer_voters is not None), None)
 
 
-def who_votes(known: Survey) -> str:
+def who_votes(known: RepairEvidence) -> str:
     """Return why the voters are unknown, as the end of a sentence."""
     hiding = _hiding(known)
     return "no copy here says who votes" if hiding is None else f"a later release wrote that ({hiding})"

@@ -13,7 +13,6 @@ from quorum.recovery.advice.commands import (
     absent_words,
     asked_words,
     check_result,
-    command,
     copy_words,
     cut_line,
     inspect_line,
@@ -26,11 +25,12 @@ from quorum.recovery.advice.unable_to_follow import left_behind, set_aside
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.electable import elects_once_cut
 from quorum.recovery.evidence.other_disks import absent_voters
-from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.journal.repair_facts import LostRecords, Step
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
+from quorum.recovery.journal.next_steps import Command, Step, command, step_of
+from quorum.recovery.journal.repair_facts import LostRecords
 
 
-def before_repair(known: Survey, fit: Sequence[Copy], *, asks_brokers: bool) -> list[Step]:
+def before_repair(known: RepairEvidence, fit: Sequence[Copy], *, asks_brokers: bool) -> list[Step]:
     """Return the steps before any repair. `fit`: voters' copies that could start as they are."""
     clone = clone_of(known)
     bring = Step(text="Bring a copy of every broker's metadata log here, and name it too: it may be the longest")
@@ -44,7 +44,7 @@ def before_repair(known: Survey, fit: Sequence[Copy], *, asks_brokers: bool) -> 
     return [*_look_for(known, fit), fence, *brought]
 
 
-def _look_for(known: Survey, fit: Sequence[Copy]) -> list[Step]:
+def _look_for(known: RepairEvidence, fit: Sequence[Copy]) -> list[Step]:
     """Return the step for voters without a copy here. They may be alive, and then no repair is needed."""
     absent = absent_voters(known)
     if not absent:
@@ -64,26 +64,26 @@ def _and(ids: Sequence[int]) -> str:
     return " and ".join(filter(None, (", ".join(map(str, ids[:-1])), str(ids[-1]))))
 
 
-def _cut_first(known: Survey, chosen: Copy) -> list[Step]:
+def _cut_first(known: RepairEvidence, chosen: Copy) -> list[Step]:
     """Return the step that drops damage in the middle of the log: every repair refuses to skip it silently."""
     if not chosen.is_damaged:
         return []
-    line = f"{cut_line(known, chosen)} --accept-data-loss"
+    line = cut_line(known, chosen).and_words("--accept-data-loss")
     return [
-        Step(
+        step_of(
             text=f"The log of {chosen.label} is damaged, and what comes after that goes: keep a copy of the directory, "
             "and drop it; first without --apply",
-            commands=(line, f"{line} --apply"),
+            commands=(line, line.and_words("--apply")),
         )
     ]
 
 
-def steps_for(known: Survey, chosen: Copy, loses: Sequence[LostRecords]) -> list[Step]:
+def steps_for(known: RepairEvidence, chosen: Copy, loses: Sequence[LostRecords]) -> list[Step]:
     """Return the steps of the repair that goes on from `chosen`. `loses`: the records known to be lost by it."""
     cut = _cut_first(known, chosen)
     if cut and elects_once_cut(known, chosen):
-        text = "Then inspect all once more: with that log cut, a majority of the voters is here, and may start as it is"
-        return [*cut, Step(text=text, commands=(inspect_line(known),))]
+        text = "Then inspect all again: with that log cut, a majority of the voters is here, and can start as it is"
+        return [*cut, step_of(text=text, commands=(inspect_line(known),))]
     lost = [one for one in loses if one.committed != "never" and not (cut and one.label == chosen.label)]
     accepted = ("--accept-data-loss",) if lost else ()
     target = chosen.place.log_dir if known.is_voter(chosen) else "NEW_DATA_DIR"
@@ -91,18 +91,18 @@ def steps_for(known: Survey, chosen: Copy, loses: Sequence[LostRecords]) -> list
     loss = "; it loses what is said above, so look for more copies before" if lost else ""
     return [
         *cut,
-        Step(text=f"See what it would do; nothing is changed{loss}", commands=(line,)),
-        Step(text="Do it: it backs up first, and says how to undo it", commands=(f"{line} --apply",)),
+        step_of(text=f"See what it would do; nothing is changed{loss}", commands=(line,)),
+        step_of(text="Do it: it backs up first, and says how to undo it", commands=(line.and_words("--apply"),)),
         check_result([target]),
         *set_aside(left_behind(known, chosen)),
-        Step(
+        step_of(
             text="Start it, then follow what the command printed for the other controllers",
-            commands=(start_line(ours=is_ours(known.told_by.voters)),),
+            commands=(start_line(ours=is_ours(known.best_with_metadata.voters)),),
         ),
     ]
 
 
-def _new_line(known: Survey, chosen: Copy, *more: str) -> str:
+def _new_line(known: RepairEvidence, chosen: Copy, *more: str) -> Command:
     words = (
         *copy_words(known, [chosen]),
         *new_controller_words(known),

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quorum.recovery.advice.clones import clone_of
-from quorum.recovery.advice.commands import command, contact, is_ours
+from quorum.recovery.advice.commands import contact, is_ours
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.electable import elects, unreached
-from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.journal.errors import RefusedError
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import Command, Step, command, step_of
 
 
 def use_of(copy: Copy) -> str | None:
@@ -26,12 +26,12 @@ def use_of(copy: Copy) -> str | None:
     return f"in use: a node runs on it ({f'pid {copy.used_by}' if copy.used_by else 'of another host or container'})"
 
 
-def running_voters(known: Survey) -> tuple[Copy, ...]:
+def running_voters(known: RepairEvidence) -> tuple[Copy, ...]:
     """Return the copies in use whose nodes take part in elections."""
     return tuple(copy for copy in known.in_use if elects(known, copy))
 
 
-def refuse_running(known: Survey) -> None:
+def refuse_running(known: RepairEvidence) -> None:
     """Refuse a repair while a voter runs, even if none of its addresses responds.
 
     Raises:
@@ -48,30 +48,30 @@ def situation_of(running: Sequence[Copy]) -> str:
     """Return the situation: which nodes run, and that the ends of their logs prove nothing."""
     names = ", ".join(copy.label for copy in running)
     return (
-        f"This quorum has running nodes: {names}. Their logs go on while they are read, one after the other: where an "
-        "end is not another's, nothing is lost or damaged by that, and what a repair would keep cannot be told."
+        f"This quorum has running nodes: {names}. Their logs grow while they are read, one after the other. Logs that "
+        "end at different offsets are therefore no sign of loss or damage, and no repair can be planned from them."
     )
 
 
-def steps_of(known: Survey, running: Sequence[Copy]) -> tuple[Step, ...]:
+def steps_of(known: RepairEvidence, running: Sequence[Copy]) -> tuple[Step, ...]:
     """Return the steps: ask the running controllers; stop all of them before any repair."""
     dirs = [copy.place.log_dir for copy in known.copies]
     return (
         *_stay_stopped(known),
-        Step(
-            text="Ask the running controllers first. Where they have a leader, the quorum lives and needs no "
-            "repair: a voter that does not start is removed from the voters, formatted anew and added again",
+        step_of(
+            text="Ask the running controllers first. If they have a leader, the quorum works and needs no repair: "
+            "remove a voter that does not start from the voters, format it again and add it again",
             commands=_questions(known, running),
         ),
         Step(
-            text="Only where they have none, and cannot get one: stop every controller, those that are not to come "
-            "back fenced, so that no log goes on; where these are copies, make them again"
+            text="Only if they have no leader and cannot elect one: stop every controller, and keep those that must "
+            "not come back from starting, so that no log grows; if these directories are copies, make the copies again"
         ),
-        Step(text="Then inspect all once more", commands=(command("kraft", "recover", "inspect", *dirs),)),
+        step_of(text="Then inspect all again", commands=(command("kraft", "recover", "inspect", *dirs),)),
     )
 
 
-def _stay_stopped(known: Survey) -> tuple[Step, ...]:
+def _stay_stopped(known: RepairEvidence) -> tuple[Step, ...]:
     """Return the step for stopped controllers that a repair has not reached: they would elect among themselves."""
     half = unreached(known)
     names = ", ".join(copy.label for copy in (half[1] if half is not None else ()) if copy.used_by is None)
@@ -85,8 +85,8 @@ def _stay_stopped(known: Survey) -> tuple[Step, ...]:
     )
 
 
-def _questions(known: Survey, running: Sequence[Copy]) -> tuple[str, ...]:
-    voters = known.told_by.voters
+def _questions(known: RepairEvidence, running: Sequence[Copy]) -> tuple[Command, ...]:
+    voters = known.best_with_metadata.voters
     ids = [copy.node_id for copy in running]
     at = [contact(voter.endpoints) for voter in voters or () if voter.key.node_id in ids]
     is_elsewhere = clone_of(known) is not None  # what its log names is the first cluster's

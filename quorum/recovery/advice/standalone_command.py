@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from quorum.recovery.advice.clones import own_address
-from quorum.recovery.advice.commands import absent_words, asked_words, command, copy_words
+from quorum.recovery.advice.commands import absent_words, asked_words, copy_words
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
+from quorum.recovery.journal.next_steps import Command, command
 
 
-def alone_line(known: Survey, own: Copy, *more: str) -> str:
+def alone_line(known: RepairEvidence, own: Copy, *more: str) -> Command:
     """Return the command, with all copies that are here, and --missing for the others.
 
     A clone gets new addresses.

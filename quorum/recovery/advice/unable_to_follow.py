@@ -18,9 +18,9 @@ from metadata_log.directory import METADATA_DIRECTORY
 from quorum.recovery.advice.commands import set_log_aside_line
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.conflicts import joined_end
-from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.evidence.same_log import shows_one_log
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import Step, step_of
 
 
 class Left(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,16 +34,16 @@ class Left(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         if self.kept == 0:
-            return f"{self.label} cannot be compared with what is kept: whether it can follow is not known"
+            return f"{self.label} cannot be compared with the kept log: whether it can follow is not known"
         if self.is_checkpoint:
-            why = f"has a checkpoint that ends at offset {self.offset}, past {self.kept}, where what is kept"
-            return f"{self.label} {why} parts from it, and cannot go back below it"
+            why = f"has a checkpoint that ends at offset {self.offset}, past {self.kept}, where the kept log"
+            return f"{self.label} {why} diverges, and cannot go back below it"
         why = f"ends at offset {self.offset}, past the record of the new voters"
-        return f"{self.label} {why}: Kafka cuts its log, and overlooks that record then"
+        return f"{self.label} {why}: Kafka then cuts its log, and overlooks that record"
 
 
 def left_behind(
-    known: Survey, kept: Copy, *, changed: Collection[str] = (), adds_voters: bool = True
+    known: RepairEvidence, kept: Copy, *, changed: Collection[str] = (), adds_voters: bool = True
 ) -> tuple[Left, ...]:
     """Return the nodes whose copies here cannot follow once the quorum goes on from `kept`.
 
@@ -85,7 +85,7 @@ def _voters_at(kept: Copy, *, adds_voters: bool) -> int | None:
 
 def warning_of(one: Left) -> str:
     """Return the warning about one of these nodes."""
-    return f"{one}. Before it starts again, move its {METADATA_DIRECTORY} away (a broker fetches it anew)"
+    return f"{one}. Before it starts again, move its {METADATA_DIRECTORY} away (a broker fetches it again)"
 
 
 def set_aside(left: Sequence[Left]) -> list[Step]:
@@ -94,10 +94,10 @@ def set_aside(left: Sequence[Left]) -> list[Step]:
         return []
     names = ", ".join(one.label for one in left)
     return [
-        Step(
-            text=f"Stop the nodes of {names}. Before any of them starts again, move its {METADATA_DIRECTORY} away, on "
-            "its own host: it cannot follow from there, and fetches the log anew (of a broker's topics, those that the "
-            "kept log lacks are renamed to -stray, and stay)",
+        step_of(
+            text=f"Stop {names}. Before {'any of them' if len(left) > 1 else 'it'} starts again, move its "
+            f"{METADATA_DIRECTORY} away, on its own host: it cannot follow from there, and fetches the log again. A "
+            "broker renames the topics that the kept log lacks to -stray, and keeps them",
             commands=(set_log_aside_line(),),
         )
     ]

@@ -56,16 +56,17 @@ def read_copy(
         # were read, and before its log's length was taken. Those files would deny that epoch.
         own = msgspec.structs.replace(read_beside(files, place.metadata).epochs, confirmed=confirmed, misnamed=misnamed)
         if not moment.names or until is not None:
-            prefix, reach = read_prefix(moment, place.metadata, own, until, misnamed), Reach()
+            replica, prefix, reach = None, read_prefix(moment, place.metadata, own, until, misnamed), Reach()
         else:
-            prefix, reach = read_with_reach(moment, place, own)
+            replica, prefix, reach = read_with_reach(moment, place, own)
         if until not in (None, prefix.end.offset):
             raise RefusedError(
                 f"{place.log_dir} has no batch that ends at offset {until}: the nearest before it ends at "
                 f"{prefix.end.offset}"
             )
         reach = msgspec.structs.replace(reach, used_by=used_by)
-        return _copy_of(place, prefix, reach, read_beside(moment, place.metadata), confirmed)
+        copy = _copy_of(place, prefix, reach, read_beside(moment, place.metadata), confirmed)
+        return msgspec.structs.replace(copy, replica=replica)
 
     with collector_paused():
         copy = read_at_one_moment(files, place.metadata, read)

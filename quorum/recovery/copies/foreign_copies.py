@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from pathlib import Path
 
 from metadata_log.files.port import Files
-from metadata_log.tools.read.sources import LogDirectory, NodeSource
 from metadata_log.tools.replicas.foreign_logs import of_one_cluster
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.same_log import share_batch, traces_of_prefix
 from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.log_verification import Verification
-from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.copies.log_copy import Copy, by_node
+from quorum.recovery.copies.log_extent import source_of
 from quorum.recovery.journal.log_directories import Place
 
 
@@ -31,27 +30,22 @@ def foreign_copies(files: Files, copies: Sequence[Copy]) -> list[tuple[Copy, str
     traces = [traces_of_prefix(copy.prefix) for copy in copies if copy.spans]
     if all(share_batch(one, other) for one, other in combinations(traces, 2)):
         return []
-    logs = [_replica(files, copy.place) for copy in copies]
+    ordered = by_node(copies)
+    logs = [replayed(files, copy.place) for copy in ordered]
     judged = of_one_cluster(logs, files)
     if judged.undecided:
         return []
     kept = {id(log) for log in judged.logs}
-    foreign = [copy for copy, log in zip(copies, logs, strict=True) if id(log) not in kept]
-    return [(copy, one.meaning) for copy, one in zip(foreign, judged.findings, strict=True)]
+    foreign = [copy for copy, log in zip(ordered, logs, strict=True) if id(log) not in kept]
+    return [(copy, f"{one.meaning}: {one.advice}") for copy, one in zip(foreign, judged.findings, strict=True)]
 
 
-def _replica(files: Files, place: Place) -> Replica:
-    source = _source_of(place)
+def replayed(files: Files, place: Place) -> Replica:
+    """Return the log of `place` after a replay, as `kraft check` knows it.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    source = source_of(place)
     facts = Verification(files, place.metadata, source, depth=Depth.REPLAY, probes=frozenset()).run()
     return Replica(source=source, facts=facts, label=source.label)
-
-
-def _source_of(place: Place) -> NodeSource:
-    disk = LogDirectory(path=Path(place.log_dir), identity=place.identity)
-    return NodeSource(
-        path=disk.path,
-        node_id=place.node_id,
-        metadata=Path(place.metadata),
-        log_directories=(disk,),
-        static_voters=() if place.manifest is None else place.manifest.static_voters,
-    )

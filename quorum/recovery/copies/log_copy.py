@@ -5,6 +5,8 @@ Must not know: other copies, and how one is read (`copy_reader`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from metadata_log.directory import QuorumState
@@ -14,15 +16,25 @@ from metadata_log.image import MetadataImage
 from metadata_log.image.older_release import why_older
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.records.newer import NewerPart, NewerParts
+from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.prefix.prefix_parts import CheckpointFile, PassedOver, Stop
 from metadata_log.tools.prefix.valid_prefix import ValidPrefix
-from metadata_log.tools.read.contents import EpochSpan
+from metadata_log.tools.read.contents import EpochSpan, epoch_at
 from metadata_log.tools.read.history import State
-from metadata_log.tools.replicas.committed_bounds import ReplicaExtent
+from metadata_log.tools.replicas.committed_bounds import ProvenCommit, ReplicaExtent
+from metadata_log.tools.replicas.replica import Replica
 from metadata_log.voters import VoterSet
 from quorum.recovery.copies.sidecar_files import Unread
 from quorum.recovery.journal.accepted_loss import Audited
 from quorum.recovery.journal.log_directories import Place
+
+
+class Impossible(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A record that no controller writes, though it can be replayed, and the first offset of its batch."""
+
+    found: Finding
+    batch: int
+    is_control: bool = False
 
 
 class Copy(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +53,10 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         audited: the accepted repairs of this directory, by its audit files.
         used_by: the process that runs on the directory, see `Reach`: then the log may grow past `end`.
         confirmed: epochs that other nodes' logs confirm, see `OwnEpochs`.
+        replica: the same log as `kraft check` knows it; None if it was not read to its end, or holds nothing.
+        impossible: the first record in the prefix with an error by `kraft check`, unless a majority runs with it; see
+            `judged_records`.
+        proven: its records that brokers' partition directories prove committed, see `partition_proof`.
     """
 
     place: Place
@@ -59,6 +75,9 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     proof_of_more: str | None = None
     """`short` without the proofs of commits, which other copies may extend."""
     is_end_unproven: bool = False
+    replica: Replica | None = None
+    impossible: Impossible | None = None
+    proven: ProvenCommit | None = None
 
     @property
     def start_offset(self) -> int:
@@ -138,18 +157,24 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def voters(self) -> VoterSet | None:
         """The latest voter set in it, committed or not; None at kraft.version 0."""
-        record = None if self.state is None else self.state.quorum.voters
-        return None if record is None else VoterSet.from_record(record)
+        record = None if self.prefix.quorum is None else self.prefix.quorum.voters
+        return None if record is None else VoterSet.from_record(record, f"{self.label}, VotersRecord")
 
     @property
     def kraft_version(self) -> int:
         """The kraft.version that its records finalise."""
-        return 0 if self.state is None else self.state.quorum.kraft_version
+        return 0 if self.prefix.quorum is None else self.prefix.quorum.kraft_version
 
     @property
     def image(self) -> MetadataImage | None:
         """The metadata at its end."""
         return None if self.state is None else self.state.image
+
+    @property
+    def last_image(self) -> MetadataImage | None:
+        """The metadata at its end, or before the batch that cannot be replayed."""
+        before = self.prefix.before if self.state is None else self.state
+        return None if before is None else before.image
 
     @property
     def why_older(self) -> str | None:
@@ -166,7 +191,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def newer_voters(self) -> str | None:
         """The part of a later release that changes the voters or how they vote, or None."""
-        quorum = None if self.state is None else self.state.quorum
+        quorum = self.prefix.quorum
         part = None if quorum is None else quorum.newer_version or quorum.newer_voters
         return None if part is None else part.what
 
@@ -192,6 +217,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
             high_watermark=self._high_watermark,
             committed_before=self.prefix.committed_before,
             proved_end=self.proved_end,
+            proven=self.proven,
             leaders=tuple((one.epoch, one.leader_id) for one in self.prefix.elections),
         )
 
@@ -206,4 +232,9 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
     def epoch_at(self, offset: int) -> int:
         """Return the epoch of the record at `offset`; -1 if the segments of the valid prefix do not have it."""
-        return next((span.epoch for span in self.spans if span.start_offset <= offset < span.end_offset), -1)
+        return epoch_at(self.spans, offset)
+
+
+def by_node(copies: Iterable[Copy]) -> list[Copy]:
+    """Return the copies in the order in which `kraft check` reads their directories: by node id, then by path."""
+    return sorted(copies, key=lambda one: (-1 if one.node_id is None else one.node_id, one.place.log_dir))

@@ -14,13 +14,14 @@ import msgspec
 from metadata_log.directory import read_committed_state
 from metadata_log.files.port import Files
 from metadata_log.ids import TopicId
+from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT
 from metadata_log.tools.findings.finding import Finding, Severity
 from metadata_log.tools.prefix.own_epochs import OwnEpochs
 from metadata_log.tools.prefix.prefix_parts import Stop
 from metadata_log.tools.prefix.valid_prefix import ValidPrefix
-from metadata_log.tools.read.sources import NodeSource
+from metadata_log.tools.read.sources import LogDirectory, NodeSource
 from metadata_log.tools.replicas.first_vote import has_only_voted
-from metadata_log.tools.replicas.replica import read_replica
+from metadata_log.tools.replicas.replica import Replica, read_replica
 from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.verify.log_verification import Verification
@@ -63,16 +64,21 @@ class Reach(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return None if self.used_by is not None else stop
 
 
-def read_with_reach(files: Files, place: Place, own: OwnEpochs) -> tuple[ValidPrefix, Reach]:
+def read_with_reach(files: Files, place: Place, own: OwnEpochs) -> tuple[Replica, ValidPrefix, Reach]:
     """Read the log of `place` in one pass, and compare it with its sidecar files. `own`: see `read_replica`.
+
+    The image at the end of the valid prefix is that of the replica, too, if the prefix has the whole log.
 
     Raises:
         OSError: a file cannot be read.
     """
-    replica = read_replica(_source_of(place), depth=Depth.PREFIX, files=files, own=own)
-    if replica.prefix is None:
+    read = read_replica(source_of(place), depth=Depth.PREFIX, files=files, own=own)
+    prefix = read.prefix
+    if prefix is None:
         raise ValueError(f"{place.label} was read without its valid prefix")
-    return replica.prefix, _reach_of(files, place, replica.facts)
+    image = None if prefix.state is None or prefix.end.offset < read.facts.end_offset else prefix.state.image
+    replica = msgspec.structs.replace(read, facts=msgspec.structs.replace(read.facts, image=image))
+    return replica, prefix, _reach_of(files, place, replica.facts)
 
 
 def suspects_of(files: Files, place: Place) -> frozenset[str]:
@@ -81,12 +87,20 @@ def suspects_of(files: Files, place: Place) -> frozenset[str]:
     Raises:
         OSError: the directory cannot be listed.
     """
-    report = Verification(files, place.metadata, _source_of(place), depth=Depth.BYTES, probes=frozenset()).run()
+    report = Verification(files, place.metadata, source_of(place), depth=Depth.BYTES, probes=frozenset()).run()
     return frozenset(found.file for found in report.findings if found.file is not None)
 
 
-def _source_of(place: Place) -> NodeSource:
-    return NodeSource(path=Path(place.log_dir), node_id=place.node_id, metadata=Path(place.metadata))
+def source_of(place: Place) -> NodeSource:
+    """Return the place as `kraft check` knows it."""
+    disk = LogDirectory(path=Path(place.log_dir), identity=place.identity)
+    return NodeSource(
+        path=disk.path,
+        node_id=place.node_id,
+        metadata=Path(place.metadata),
+        log_directories=(disk,),
+        static_voters=() if place.manifest is None else place.manifest.static_voters,
+    )
 
 
 def _reach_of(files: Files, place: Place, report: LogFacts) -> Reach:
@@ -109,18 +123,25 @@ def _reach_of(files: Files, place: Place, report: LogFacts) -> Reach:
         proof_of_more=said if shown is None else proof_of_more(shown),
         is_unproven=shown is not None and is_unproven_end(shown),
         destroyed=destroyed,
-        obstacles=tuple(_obstacles(files, report.findings)),
+        obstacles=tuple(_obstacles(files, report.findings, place if report.end_offset > 0 else None)),
     )
 
 
-def _obstacles(files: Files, findings: Iterable[Finding]) -> Iterator[Unread]:
-    """Yield the files that keep a node from its log and hold no record."""
+def _obstacles(files: Files, findings: Iterable[Finding], begun: Place | None) -> Iterator[Unread]:
+    """Yield the files that keep a node from its log and hold no record of it.
+
+    `begun`: the place, if its log has records: then a start needs nothing of `bootstrap.checkpoint`, but reads it.
+    """
+    bootstrap = None if begun is None else f"{begun.log_dir}/{BOOTSTRAP_CHECKPOINT}"
+    known: set[str] = set()
     for found in findings:
         if found.file is None:
             continue
         is_index = found.kind == "unreadable_file" and found.file.endswith(_INDEXES) and files.is_dir(found.file)
         is_empty = found.kind == "offset_repeated" and _is_empty(files, found.file)
-        if is_index or is_empty or found.kind == "strange_file":
+        is_bootstrap = found.file == bootstrap and found.bars_start and found.file not in known
+        if is_index or is_empty or is_bootstrap or found.kind == "strange_file":
+            known.add(found.file)
             yield Unread(path=found.file, why=found.meaning, is_newer=False, is_in_the_way=True)
 
 

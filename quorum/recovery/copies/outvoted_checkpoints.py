@@ -33,7 +33,8 @@ def _judged(copy: Copy, others: Sequence[Copy]) -> Copy:
     named = join_names([str(key) for key in sorted(voters.keys)])
     by = join_names(sorted(other.label for other in denying))
     problem = f"{origin.name} names {named} as the voters, and the checkpoints of {by} name others"
-    return msgspec.structs.replace(copy, prefix=msgspec.structs.replace(copy.prefix, state=None, problem=problem))
+    unknown = msgspec.structs.replace(copy.prefix, state=None, problem=problem, unplayed=None, before=None, quorum=None)
+    return msgspec.structs.replace(copy, prefix=unknown)
 
 
 def _comparable(copy: Copy, copies: Sequence[Copy]) -> Iterator[Copy]:

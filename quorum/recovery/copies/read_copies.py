@@ -16,22 +16,33 @@ from metadata_log.tools.read.log_reader import LogReader
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.outvoted_checkpoints import without_outvoted
+from quorum.recovery.copies.partition_proof import brokers_disks, is_bare_disk, with_partition_proofs
 from quorum.recovery.journal.errors import RefusedError
-from quorum.recovery.journal.log_directories import Place, find_place
+from quorum.recovery.journal.log_directories import Place, disks_at, find_place, one_cluster
 
 
-def read_copies(files: Files, paths: Sequence[str]) -> list[Copy]:
+def read_copies(files: Files, paths: Sequence[str], others: Sequence[str] = ()) -> list[Copy]:
     """Read the copies at these paths, each once.
 
+    Args:
+        others: further copies, to compare with. A broker's disk without a metadata log may be among them: its partition
+            directories prove commits.
+
     Raises:
-        RefusedError: a path is no copy, or names the same directory as another.
+        RefusedError: a path is no copy, names the same directory as another, or is of another cluster.
         OSError: a copy cannot be read.
     """
+    disks = brokers_disks(files, [*paths, *others])
+    bare = [path for path in others if is_bare_disk(files, path, disks)]
     places: dict[str, Place] = {}
-    for path in paths:
+    for path in (one for one in (*paths, *others) if one not in bare):
         place = _new_place(files, path, places)
         places[os.path.realpath(place.metadata)] = place
-    return confirmed(files, [read_copy(files, place) for place in places.values()])
+    without_log = [place for path in bare for place in disks_at(files, path)]
+    every = [*places.values(), *without_log]
+    one_cluster([place.identity for place in every], [place.log_dir for place in every])
+    known = confirmed(files, [read_copy(files, place) for place in places.values()])
+    return with_partition_proofs(files, known, disks)
 
 
 def confirmed(files: Files, copies: Sequence[Copy]) -> list[Copy]:

@@ -5,7 +5,7 @@ Decides: which pairs of copies cannot be of one log, and whether two repairs are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -24,6 +24,7 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
         end: the end offset of the first batch that differs; None if the contradiction is another one.
         repairs: the epochs that two conflicting repairs began; None if the contradiction is another one.
         metadata: how their metadata rules out one cluster; None if the contradiction is another one.
+        wrong: the copy that is at fault, as `kraft check` judges it; None if it names neither or both.
     """
 
     one: Copy
@@ -31,6 +32,7 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     end: int | None
     repairs: tuple[int, int] | None = None
     metadata: str | None = None
+    wrong: Copy | None = None
 
     @property
     def copies(self) -> tuple[Copy, Copy]:
@@ -59,7 +61,8 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
             return "two clusters have one cluster id, as a clone and what it was made of do"
         if self.repairs is not None:
             return "two repairs, of which one at most may stay"
-        return "a log was changed by hand, or a disk lies"
+        at_fault = "" if self.wrong is None else f", that of {self.wrong.label}, as kraft check finds"
+        return f"a log was changed by hand, or a disk lies{at_fault}"
 
 
 def common_end(one: Copy, other: Copy) -> int:
@@ -105,7 +108,9 @@ def _is_hidden(copies: Sequence[Copy], one: Copy, other: Copy) -> bool:
         return False
     reached = early.end.epoch if at == early.end.offset else early.epoch_at(at - 1)
     reached, begun = reached if reached >= 0 else epoch_before(early), epoch_before(late)
-    done = (told.new_epoch for copy in copies for told in copy.audited.accepted if told.new_epoch is not None)
+    done = (
+        accepted.new_epoch for copy in copies for accepted in copy.audited.accepted if accepted.new_epoch is not None
+    )
     if begun - reached < LEAST_GAP and not any(reached < epoch <= begun for epoch in done):
         return False
     return shows_one_log(one, other) and _matching_end(one, other) <= at
@@ -146,6 +151,14 @@ def conflicts_of(copies: Sequence[Copy]) -> Iterator[Conflict]:
                 yield Conflict(one=one, other=other, end=wrong, repairs=repairs, metadata=metadata)
 
 
+def with_wrong(conflict: Conflict, judged: Callable[[Copy], object | None]) -> Conflict:
+    """Return the conflict with the copy that is at fault. `judged` returns a finding for a copy that is."""
+    if conflict.end is None or conflict.repairs is not None:
+        return conflict
+    wrong = [copy for copy in conflict.copies if judged(copy) is not None]
+    return msgspec.structs.replace(conflict, wrong=wrong[0]) if len(wrong) == 1 else conflict
+
+
 class Uncompared(msgspec.Struct, frozen=True, kw_only=True):
     """Two copies without a contradiction that may be of different logs, or whose common end is unknown."""
 
@@ -157,12 +170,12 @@ class Uncompared(msgspec.Struct, frozen=True, kw_only=True):
             early, late = sorted((self.one, self.other), key=_beginning)
             return (
                 f"{late.label} begins at offset {late.start_offset}, in epoch {epoch_before(late)}, and {early.label} "
-                f"ends in epoch {early.end.epoch}: a repair may stand between, which no copy here shows, so that what "
-                "they share cannot be told"
+                f"ends in epoch {early.end.epoch}. A repair that no copy here shows may lie between: which records "
+                "they share is not known"
             )
         return (
             f"{self.one.label} and {self.other.label} share no batch, no topic and no broker's run or directory, so "
-            "that they cannot be compared: one cluster id is no proof that they are of one log"
+            "they cannot be compared: the same cluster id does not prove that they are of one log"
         )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from metadata_log.tools.replicas.voters_in_force import is_voter
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 
 
-def elects(known: Survey, copy: Copy) -> bool:
+def elects(known: RepairEvidence, copy: Copy) -> bool:
     """Return True if its node takes part in elections: by the voters in force, or by its own log or quorum-state."""
     key, own = copy.place.key, copy.voters
     if key is None:
@@ -17,7 +17,7 @@ def elects(known: Survey, copy: Copy) -> bool:
     return known.is_voter(copy) or (own is not None and is_voter(copy.place.key, own.keys))
 
 
-def elects_once_cut(known: Survey, copy: Copy) -> bool:
+def elects_once_cut(known: RepairEvidence, copy: Copy) -> bool:
     """Return True if its voter could elect a leader with intact copies here, once cut to its valid prefix."""
     whole = [
         one
@@ -27,7 +27,7 @@ def elects_once_cut(known: Survey, copy: Copy) -> bool:
     return bool(whole) and known.is_voter(copy) and known.has_majority([copy, *whole])
 
 
-def unreached(known: Survey) -> tuple[Copy, tuple[Copy, ...]] | None:
+def unreached(known: RepairEvidence) -> tuple[Copy, tuple[Copy, ...]] | None:
     """Return a repaired copy and the copies that would elect but that its repair has not reached, or None.
 
     A repair's epoch is above all that any copy knew. A log that the repair reached does not end in an older epoch.

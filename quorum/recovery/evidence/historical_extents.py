@@ -16,10 +16,10 @@ from metadata_log.ids import ReplicaKey
 from metadata_log.tools.read.contents import EpochSpan
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds, ReplicaExtent, committed_bounds
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.journal.accepted_loss import Accepted, LetGo
+from quorum.recovery.journal.accepted_loss import Accepted, AcceptedLoss
 
 
-def let_go_by(copy: Copy) -> Iterator[tuple[Accepted, LetGo]]:
+def accepted_losses_of(copy: Copy) -> Iterator[tuple[Accepted, AcceptedLoss]]:
     """Yield the records that repairs of this copy's directory discarded and that its log has not fetched again."""
     for done in copy.audited.accepted:
         if done.new_epoch is not None and copy.end.epoch < done.new_epoch:
@@ -29,13 +29,13 @@ def let_go_by(copy: Copy) -> Iterator[tuple[Accepted, LetGo]]:
                 yield done, lost
 
 
-def is_last(copy: Copy, done: Accepted, lost: LetGo) -> bool:
+def is_last(copy: Copy, done: Accepted, lost: AcceptedLoss) -> bool:
     """Return True if the copy's log was cut there, and no other leader has written to it since."""
     epoch = done.greatest_epoch if lost.epoch is None else lost.epoch
     return done.new_epoch is None and lost.node_id == copy.node_id and epoch >= copy.end.epoch
 
 
-def holds(copy: Copy, done: Accepted, lost: LetGo) -> bool:
+def holds(copy: Copy, done: Accepted, lost: AcceptedLoss) -> bool:
     """Return True if segments of `copy` hold some or all of the discarded records."""
     end = min(lost.end, int(copy.end.offset))
     if end <= max(lost.start, copy.start_offset):
@@ -55,7 +55,7 @@ def forgetful(copies: Sequence[Copy], holder: Copy, start: int) -> frozenset[int
         int(copy.node_id)
         for copy in copies
         if copy is not holder and copy.node_id is not None
-        for done, lost in let_go_by(copy)
+        for done, lost in accepted_losses_of(copy)
         if lost.node_id == copy.node_id and lost.end > start and holds(holder, done, lost)
     )
 
@@ -74,7 +74,7 @@ def bounds_once(
     copies: Sequence[Copy], stale: Sequence[Copy], voters: Sequence[ReplicaKey], left: CommittedBounds
 ) -> CommittedBounds:
     """Return the bounds by the historical extents of the logs. `left`: the bounds by their present extents."""
-    cut = [copy for copy in copies if any(is_last(copy, *one) for one in let_go_by(copy))]
+    cut = [copy for copy in copies if any(is_last(copy, *one) for one in accepted_losses_of(copy))]
     if not cut:
         return left
     once = [_extent_once(copy, now) for copy, now in zip(copies, extents(copies, stale), strict=True)]
@@ -84,12 +84,12 @@ def bounds_once(
     if bounds.lower == max(extent.held_when_cut for extent in once):
         return bounds
     names = ", ".join(copy.label for copy in cut)
-    because = f"a majority of the {len(voters)} voters held it, until repairs of {names} let it go there"
+    because = f"a majority of the {len(voters)} voters held it, until repairs discarded it on {names}"
     return msgspec.structs.replace(bounds, because=because)
 
 
 def _extent_once(copy: Copy, extent: ReplicaExtent) -> ReplicaExtent:
-    for done, lost in sorted(let_go_by(copy), key=lambda one: one[1].start):
+    for done, lost in sorted(accepted_losses_of(copy), key=lambda one: one[1].start):
         if not is_last(copy, done, lost):
             continue
         held = lost.end if lost.held_by else 0

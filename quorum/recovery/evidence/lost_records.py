@@ -31,14 +31,14 @@ from quorum.recovery.evidence.abandoned_branch import bounds_of, judged_by, repa
 from quorum.recovery.evidence.authoritative import is_proved
 from quorum.recovery.evidence.conflicts import joined_end
 from quorum.recovery.evidence.historical_extents import forgetful
-from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.evidence.same_log import shows_one_log
 from quorum.recovery.journal.repair_facts import OF_LATER_RELEASE, LostRecords
 
 _MOST_TOPICS: Final = 20
 
 
-def excess(files: Files, known: Survey, kept: Copy) -> list[LostRecords]:
+def lost_records(files: Files, known: RepairEvidence, kept: Copy) -> list[LostRecords]:
     """Return the records that other copies hold and `kept` does not, one entry a copy."""
     found = []
     for copy in known.copies:
@@ -47,7 +47,7 @@ def excess(files: Files, known: Survey, kept: Copy) -> list[LostRecords]:
         start = 0 if joined is None else joined
         if copy is kept or copy.end.offset <= start:
             continue
-        more = _excess(files, _bounds_on(files, known, copy), copy, start)
+        more = _lost_records(files, _bounds_on(files, known, copy), copy, start)
         # A voter that was cut no longer shows that it once acknowledged these records.
         if more.committed == "never" and forgetful(known.copies, copy, start):
             more = msgspec.structs.replace(more, committed="may")
@@ -60,7 +60,7 @@ def excess(files: Files, known: Survey, kept: Copy) -> list[LostRecords]:
     return found
 
 
-def _bounds_on(files: Files, known: Survey, copy: Copy) -> CommittedBounds:
+def _bounds_on(files: Files, known: RepairEvidence, copy: Copy) -> CommittedBounds:
     """Return the committed bounds for the records of `copy`.
 
     After it diverges from the best copy, commits of other records at the same offsets prove nothing about its own.
@@ -80,7 +80,7 @@ def _bounds_on(files: Files, known: Survey, copy: Copy) -> CommittedBounds:
     return msgspec.structs.replace(bounds, lower=min(bounds.lower, fork), upper=upper)
 
 
-def superseded(files: Files, known: Survey, kept: Copy, copy: Copy, start: int) -> str | None:
+def superseded(files: Files, known: RepairEvidence, kept: Copy, copy: Copy, start: int) -> str | None:
     """Return `never` if a leader elected later than all of this branch of `copy` began its epoch in `kept` at `start`.
 
     An elected leader has every record that older epochs committed (Raft 5.4.3), and this leader has none of the branch.
@@ -106,10 +106,10 @@ def superseded(files: Files, known: Survey, kept: Copy, copy: Copy, start: int) 
     return "may" if electors & (forgetful(known.copies, copy, start) | known.stale_voters) else "never"
 
 
-def shortfalls(known: Survey) -> list[LostRecords]:
+def shortfalls(known: RepairEvidence) -> list[LostRecords]:
     """Return the records that logs here once held and that no copy here holds any more.
 
-    The proof is in sidecar files, or in bytes behind the damage.
+    The proof is in sidecar files, in bytes behind the damage, or a partition directory.
     """
     found = []
     for copy in known.copies:
@@ -130,17 +130,36 @@ def shortfalls(known: Survey) -> list[LostRecords]:
                     proof=copy.proof_of_more or f"{follows_it} the damage at {copy.stop}",
                 )
             )
-    return found
+    return [*found, *_beyond_all(known)]
 
 
-def cut_off(files: Files, known: Survey, whole: Copy, start: int, end: int | None = None) -> LostRecords | None:
+def _beyond_all(known: RepairEvidence) -> Iterator[LostRecords]:
+    """Yield the records that a partition directory proves committed, and that no log here reaches."""
+    end = max(int(copy.end.offset) for copy in known.copies)
+    proven = [copy.proven for copy in known.copies if copy.proven is not None and copy.proven.end > end]
+    for proof in proven[:1]:
+        yield LostRecords(
+            label="a log of the quorum that is not here",
+            node_id=None,
+            start=end,
+            end=proof.end,
+            records={},
+            topics=(),
+            committed="was",
+            proof=proof.because,
+        )
+
+
+def cut_off(files: Files, known: RepairEvidence, whole: Copy, start: int, end: int | None = None) -> LostRecords | None:
     """Return the records that cutting a copy at `start` takes from it, up to `end` (by default its end), or None."""
     if start >= whole.end.offset:
         return None
-    return _excess(files, _bounds_on(files, known, whole), whole, start, end)
+    return _lost_records(files, _bounds_on(files, known, whole), whole, start, end)
 
 
-def _excess(files: Files, bounds: CommittedBounds, copy: Copy, start: int, until: int | None = None) -> LostRecords:
+def _lost_records(
+    files: Files, bounds: CommittedBounds, copy: Copy, start: int, until: int | None = None
+) -> LostRecords:
     end = int(copy.end.offset) if until is None else until
     counts: Counter[str] = Counter()
     topics: list[str] = []

@@ -15,7 +15,7 @@ from metadata_log.ids import DirectoryId, id_text
 from metadata_log.tools.check.identity import directory_owners, foreign_directory
 from metadata_log.tools.findings.facts import ForeignDirectory
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 
 
 class OtherDisk(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,13 +34,13 @@ class OtherDisk(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def other_disks(known: Survey) -> tuple[OtherDisk, ...]:
+def other_disks(known: RepairEvidence) -> tuple[OtherDisk, ...]:
     """Return all such copies."""
     return tuple(one for copy in known.copies if (one := _other_disk(known, copy)) is not None)
 
 
-def _other_disk(known: Survey, copy: Copy) -> OtherDisk | None:
-    voters, identity = known.told_by.voters or copy.voters, copy.place.identity
+def _other_disk(known: RepairEvidence, copy: Copy) -> OtherDisk | None:
+    voters, identity = known.best_with_metadata.voters or copy.voters, copy.place.identity
     if voters is None or identity is None or known.is_voter(copy):
         return None
     named = voters.get(identity.node_id)
@@ -59,16 +59,16 @@ class OfAnotherNode(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.copy.label}: {self.facts.meaning()}"
 
 
-def of_other_nodes(known: Survey) -> tuple[OfAnotherNode, ...]:
+def of_other_nodes(known: RepairEvidence) -> tuple[OfAnotherNode, ...]:
     """Return all copies in another node's directory. Like `kraft check`, this uses the best metadata that is known."""
-    voters = [voter.key for voter in known.told_by.voters or ()]
-    owners = directory_owners(voters, known.told_by.image)
+    voters = [voter.key for voter in known.best_with_metadata.voters or ()]
+    owners = directory_owners(voters, known.best_with_metadata.image)
     named = [(copy, copy.place.identity) for copy in known.copies]
     judged = [(copy, foreign_directory(identity, owners)) for copy, identity in named if identity is not None]
     return tuple(OfAnotherNode(copy=copy, facts=facts) for copy, facts in judged if facts is not None)
 
 
-def absent_disks(known: Survey) -> dict[int, DirectoryId]:
+def absent_disks(known: RepairEvidence) -> dict[int, DirectoryId]:
     """Return the voters whose own directory is not here, although another directory of their node is."""
     present = {copy.node_id for copy in known.copies if known.is_voter(copy)}
     return {
@@ -78,12 +78,12 @@ def absent_disks(known: Survey) -> dict[int, DirectoryId]:
     }
 
 
-def absent_voters(known: Survey) -> list[int]:
+def absent_voters(known: RepairEvidence) -> list[int]:
     """Return all voters whose own directory is not here."""
     return sorted({*known.absent_voters, *absent_disks(known)})
 
 
-def not_here(known: Survey) -> list[str]:
+def not_here(known: RepairEvidence) -> list[str]:
     """Return the same voters as phrases for a sentence."""
     disks = absent_disks(known)
     return [

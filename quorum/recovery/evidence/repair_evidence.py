@@ -20,7 +20,8 @@ from metadata_log.voters import Endpoint, VoterSet, majority_of
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.sidecar_files import NO_SUCH_FILE
 from quorum.recovery.evidence.authoritative import StaleReplica, stale_replicas
-from quorum.recovery.evidence.conflicts import Conflict, Uncompared, conflicts_of, uncompared
+from quorum.recovery.evidence.checked_votes import Barred, CheckedVotes, barred_copies
+from quorum.recovery.evidence.conflicts import Conflict, Uncompared, conflicts_of, uncompared, with_wrong
 from quorum.recovery.evidence.historical_extents import bounds_once, extents
 from quorum.recovery.evidence.same_log import shows_one_log
 from quorum.recovery.evidence.voters_in_force import (
@@ -28,14 +29,14 @@ from quorum.recovery.evidence.voters_in_force import (
     undecided,
     weaker,
 )
-from quorum.recovery.journal.audited_repairs import Told
+from quorum.recovery.journal.audited_repairs import AuditedRepair
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import one_cluster
 
 _EXPORT_HAS_NONE: Final = "an export has no such file"
 
 
-class Survey(msgspec.Struct, frozen=True, kw_only=True):
+class RepairEvidence(msgspec.Struct, frozen=True, kw_only=True):
     """The copies, the best first, and the conclusions from all of them.
 
     Attributes:
@@ -45,8 +46,9 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         bounds_left: the committed bounds by the present extents.
         conflicts: pairs that contradict each other.
         uncompared: pairs that nothing proves to be of one log.
-        told: repairs by their audit files, of which no copy here has a record.
+        audited: repairs by their audit files, of which no copy here has a record.
         stale: voters' copies that are not authoritative.
+        barred: voters' copies from which no node must start, although their records count.
         undoable: log directories whose last repair can be undone, see `undo.with_undoable`.
     """
 
@@ -58,9 +60,10 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     absent_voters: tuple[int, ...]
     absent_brokers: tuple[int, ...]
     conflicts: tuple[Conflict, ...]
-    told: tuple[Told, ...] = ()
+    audited: tuple[AuditedRepair, ...] = ()
     uncompared: tuple[Uncompared, ...] = ()
     stale: tuple[StaleReplica, ...] = ()
+    barred: tuple[Barred, ...] = ()
     undoable: frozenset[str] = frozenset()
 
     @property
@@ -69,7 +72,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         return self.copies[0]
 
     @property
-    def told_by(self) -> Copy:
+    def best_with_metadata(self) -> Copy:
         """The best copy whose metadata is known; the best copy if none is."""
         return next((copy for copy in self.copies if copy.state is not None), self.best)
 
@@ -81,7 +84,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         """
         false = [copy.stop.false_epoch or -1 for copy in self.copies if copy.stop is not None]
         false += [int(one.end.epoch) for copy in self.copies for one in copy.prefix.checkpoints if one.is_misnamed]
-        return max(*(copy.greatest_epoch for copy in self.copies), *(one.epoch for one in self.told), *false, -1)
+        return max(*(copy.greatest_epoch for copy in self.copies), *(one.epoch for one in self.audited), *false, -1)
 
     @property
     def lost_votes(self) -> tuple[tuple[str, str], ...]:
@@ -107,6 +110,13 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         """The latest voters."""
         return self.in_force.keys
 
+    @property
+    def proving_disks(self) -> tuple[str, ...]:
+        """Brokers' log directories without a metadata log here that prove commits: repairs need them as copies."""
+        with_log = {copy.place.log_dir for copy in self.copies}
+        proving = {copy.proven.disk for copy in self.copies if copy.proven is not None}
+        return tuple(sorted(proving - with_log))
+
     def is_voter(self, copy: Copy) -> bool:
         """Return True if its replica votes, by any voter set that may be in force."""
         return any(is_voter(copy.place.key, voters) for voters in self.in_force.sets)
@@ -114,6 +124,10 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     def is_authoritative(self, copy: Copy) -> bool:
         """Return True if it shows its voter's last state: then the voter counts for a majority with its records."""
         return self.is_voter(copy) and not any(one.copy is copy for one in self.stale)
+
+    def startable(self, copies: Iterable[Copy]) -> list[Copy]:
+        """Return these copies without the barred ones."""
+        return [copy for copy in copies if not any(one.copy is copy for one in self.barred)]
 
     @property
     def undecided(self) -> str | None:
@@ -130,8 +144,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(sorted({node_id for voters in self.in_force.sets for node_id in self._unheard(voters)}))
 
     def _unheard(self, voters: Sequence[ReplicaKey]) -> list[int]:
-        told = [copy for copy in self.copies if not copy.held_more and self.is_authoritative(copy)]
-        return [int(one.node_id) for one in voters if not any(is_voter(copy.place.key, [one]) for copy in told)]
+        holders = [copy for copy in self.copies if not copy.held_more and self.is_authoritative(copy)]
+        return [int(one.node_id) for one in voters if not any(is_voter(copy.place.key, [one]) for copy in holders)]
 
     @property
     def stale_voters(self) -> frozenset[int]:
@@ -171,12 +185,12 @@ def newer_of(copies: Iterable[Copy]) -> NewerParts:
     return NOTHING_NEWER.plus(*(part for copy in copies for part in copy.newer.parts))
 
 
-def with_told(known: Survey, told: Iterable[Told]) -> Survey:
-    """Return the survey with those repairs of `told` whose epoch no log here has reached."""
-    return msgspec.structs.replace(known, told=tuple(one for one in told if one.epoch > known.best.end.epoch))
+def with_audited_repairs(known: RepairEvidence, repairs: Iterable[AuditedRepair]) -> RepairEvidence:
+    """Return the evidence with those repairs of `repairs` whose epoch no log here has reached."""
+    return msgspec.structs.replace(known, audited=tuple(one for one in repairs if one.epoch > known.best.end.epoch))
 
 
-def survey(copies: Sequence[Copy]) -> Survey:
+def evidence_of(copies: Sequence[Copy]) -> RepairEvidence:
     """Compare these copies.
 
     Raises:
@@ -185,39 +199,57 @@ def survey(copies: Sequence[Copy]) -> Survey:
     if not copies:
         raise RefusedError("no copy of a metadata log is named")
     cluster_id = one_cluster([copy.place.identity for copy in copies], [copy.place.log_dir for copy in copies])
-    ranked = sorted(copies, key=lambda copy: copy.rank, reverse=True)
-    voters = certain_voters(ranked, 0).keys
-    ranked.sort(key=lambda copy: (copy.rank, is_voter(copy.place.key, voters)), reverse=True)
+    ranked, voters, conflicts, checked = _weighed(copies)
     nodes = {copy.node_id for copy in ranked}
-    images = [copy.image for copy in ranked if copy.image is not None]
+    images = [copy.last_image for copy in ranked if copy.last_image is not None]
     brokers = {int(node_id) for node_id in images[0].cluster.brokers} if images else set()
     brokers = brokers.union(*(copy.prefix.behind.brokers for copy in ranked))
-    conflicts = tuple(conflicts_of(ranked))
     of_one_log = [copy for copy in ranked if shows_one_log(ranked[0], copy)]
-    stale = stale_replicas(of_one_log, voters)
+    stale = stale_replicas(of_one_log, voters, checked=checked)
     left, bounds = _bounds(of_one_log, stale, voters)
     in_force = certain_voters(ranked, bounds.lower)
     before = in_force.before
     if before:
-        stale = stale_replicas(of_one_log, voters, before)
+        stale = stale_replicas(of_one_log, voters, before, checked=checked)
         both = [_bounds(of_one_log, stale, one) for one in (voters, before)]
         left, bounds = (weaker(*each) for each in zip(*both, strict=True))
     voting = {int(voter.node_id) for voter in (*voters, *before)}.union(*(copy.prefix.behind.voters for copy in ranked))
     running = [copy for copy in ranked if copy.used_by is not None]
     if any(is_voter(copy.place.key, (*voters, *before)) for copy in running):  # by now a majority may hold more
         left, bounds = (msgspec.structs.replace(each, upper=None) for each in (left, bounds))
-    return Survey(
+    return RepairEvidence(
         copies=tuple(ranked),
         cluster_id=cluster_id,
         in_force=in_force,
         bounds=bounds,
         bounds_left=left,
         absent_voters=tuple(sorted(voting - nodes)),
-        absent_brokers=tuple(sorted(brokers - nodes - voting)),
+        absent_brokers=tuple(sorted(one for one in brokers - nodes - voting if one >= 0)),
         conflicts=conflicts,
         uncompared=tuple(uncompared(ranked, conflicts)),
         stale=stale,
+        barred=tuple(barred_copies(checked, of_one_log, [one.copy for one in stale], in_force)),
     )
+
+
+def _weighed(
+    copies: Sequence[Copy],
+) -> tuple[list[Copy], tuple[ReplicaKey, ...], tuple[Conflict, ...], CheckedVotes]:
+    """Return the copies, the best first, their voters and conflicts, and the findings on their votes.
+
+    A copy that others prove wrong is never the best, and names no voters.
+    """
+    ranked = sorted(copies, key=lambda copy: copy.rank, reverse=True)
+    voters = certain_voters(ranked, 0).keys
+    ranked.sort(key=lambda copy: (copy.rank, is_voter(copy.place.key, voters)), reverse=True)
+    conflicts = tuple(conflicts_of(ranked))
+    of_one_log = [copy for copy in ranked if shows_one_log(ranked[0], copy)]
+    checked = CheckedVotes(of_one_log)
+    conflicts = tuple(with_wrong(one, checked.contradicted) for one in conflicts)
+    wrong = [one.wrong for one in conflicts if one.wrong is not None]
+    right = [copy for copy in ranked if not any(copy is one for one in wrong)]
+    ranked = [*right, *(copy for copy in ranked if any(copy is one for one in wrong))]
+    return ranked, certain_voters(right or ranked, 0).keys, conflicts, checked
 
 
 def _bounds(

@@ -24,7 +24,7 @@ def certain_voters(ranked: Sequence[Copy], committed: int) -> VotersInForce:
 
 def named_by(copy: Copy) -> NamedVoters:
     """Return the voters that a copy names."""
-    quorum = None if copy.state is None else copy.state.quorum
+    quorum = copy.prefix.quorum
     at = -1 if quorum is None else quorum.voters_at
     before = None if quorum is None else quorum.voters_before
     is_repairs = copy.repair is not None and copy.repair.offset == at
@@ -32,7 +32,7 @@ def named_by(copy: Copy) -> NamedVoters:
         recorded=None if copy.voters is None else copy.voters.keys,
         recorded_at=at,
         is_newer=copy.kraft_version > 0 and copy.newer_voters is not None,
-        before=() if before is None or is_repairs else VoterSet.from_record(before).keys,
+        before=() if before is None or is_repairs else VoterSet.from_record(before, f"{copy.label}, VotersRecord").keys,
         static=tuple(ReplicaKey(node_id=NodeId(voter)) for voter in copy.static_voters),
         electors=copy.prefix.elections[-1].voters if copy.prefix.elections else (),
         is_repaired=copy.repair is not None,

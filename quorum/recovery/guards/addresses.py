@@ -24,8 +24,8 @@ def refuse_no_host(said: str, host: str) -> None:
         return
     named = host or "an empty host"
     raise WrongOptionError(
-        f"{said}: {named} means every address of the machine that listens, and nobody else can reach it there; name "
-        "the host or the address at which the others find this controller"
+        f"{said}: {named} means every address of the listening machine, and no other node can reach it there. Name the "
+        "host or the address at which the others reach this controller"
     )
 
 

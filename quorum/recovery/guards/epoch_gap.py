@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from metadata_log.offsets import LARGEST_EPOCH
 from quorum.recovery.evidence.conflicts import LEAST_GAP
-from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.journal.errors import RefusedError, WrongOptionError
 
 
@@ -24,7 +24,7 @@ def check_gap(gap: int) -> None:
         )
 
 
-def new_epoch(known: Survey, gap: int) -> int:
+def new_epoch(known: RepairEvidence, gap: int) -> int:
     """Return the epoch in which a repair writes: above every epoch that any copy shows.
 
     Raises:

@@ -15,18 +15,20 @@ from metadata_log.voters import GRPC_LISTENER, Endpoint, VoterSet
 from quorum.recovery.advice.commands import cut_line, undo_line
 from quorum.recovery.advice.epochs_at_end import refuse_ended
 from quorum.recovery.advice.faults import mends
+from quorum.recovery.advice.majority_here import lacking, sound_voters
 from quorum.recovery.advice.newer_release import refuse_newer_files
-from quorum.recovery.advice.plan import lacking, sound_voters, usable
+from quorum.recovery.advice.possible_repairs import usable
 from quorum.recovery.advice.running_nodes import refuse_running
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.conflicts import LEAST_GAP, common_end
 from quorum.recovery.evidence.electable import unreached
-from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.guards.liveness import ONE_NODE, Answer, change_voters, refuse_live
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
+from quorum.recovery.guards.liveness import ONE_NODE, ProbeResult, change_voters, refuse_live
 from quorum.recovery.journal.changes import Rewrite
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import Place
-from quorum.recovery.journal.repair_facts import LostRecords, MayLose, Step
+from quorum.recovery.journal.next_steps import Step
+from quorum.recovery.journal.repair_facts import LostRecords, MayLose
 
 DEFAULT_EPOCH_GAP = LEAST_GAP
 
@@ -44,7 +46,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     now_ms: int
-    ask: Callable[[Sequence[Endpoint]], Sequence[Answer]]
+    ask: Callable[[Sequence[Endpoint]], Sequence[ProbeResult]]
     missing: frozenset[int] = frozenset()
     all_missing: bool = False
     accept_data_loss: bool = False
@@ -77,14 +79,14 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     may_lose: MayLose | None = None
     warnings: tuple[str, ...] = ()
     steps: tuple[Step, ...] = ()
-    asked: tuple[Answer, ...] = ()
+    asked: tuple[ProbeResult, ...] = ()
     leavings: tuple[str, ...] = ()
     is_a_part: bool = False
 
 
 def refuse_unsafe(
-    known: Survey, request: Request, *, is_one_nodes: bool = False, writes: Sequence[Endpoint] = ()
-) -> tuple[Answer, ...]:
+    known: RepairEvidence, request: Request, *, is_one_nodes: bool = False, writes: Sequence[Endpoint] = ()
+) -> tuple[ProbeResult, ...]:
     """Refuse a repair by the copies and the network, and return the results of the probes.
 
     `is_one_nodes`: the voters do not change. `writes`: addresses that the repair itself gives to voters. An earlier
@@ -99,18 +101,20 @@ def refuse_unsafe(
     endpoints = [*known.endpoints(), *request.more_endpoints]
     if not endpoints:
         raise RefusedError(
-            "the copies name no controller's address, so that nobody can be asked whether a leader lives: say "
+            "the copies name no controller's address, so this command cannot find out whether a leader runs. Give "
             "--bootstrap-controller HOST:PORT,... as in the nodes' configuration"
         )
     # Probed last: all that the copies alone can refuse needs no network.
     answers = tuple(request.ask(list(dict.fromkeys([*endpoints, *writes]))))
-    instead = ONE_NODE if is_one_nodes else change_voters(answers, known.told_by.voters if known.copies else None)
+    instead = (
+        ONE_NODE if is_one_nodes else change_voters(answers, known.best_with_metadata.voters if known.copies else None)
+    )
     refuse_live(answers, known.cluster_id, request.not_controllers, instead)
     refuse_running(known)
     return answers
 
 
-def refuse_conflicts(known: Survey) -> None:
+def refuse_conflicts(known: RepairEvidence) -> None:
     """Refuse copies that contradict each other: neither a repair nor a start may use them.
 
     Raises:
@@ -162,7 +166,7 @@ def refuse_broker(copy: Copy) -> None:
         )
 
 
-def strange_missing(known: Survey, request: Request) -> tuple[str, ...]:
+def strange_missing(known: RepairEvidence, request: Request) -> tuple[str, ...]:
     """Return a sentence about --missing nodes that no copy knows: a typing error may hide a node that is not named."""
     strange = sorted(request.missing - set(known.absent_voters) - set(known.absent_brokers))
     if request.all_missing or not strange:
@@ -170,7 +174,7 @@ def strange_missing(known: Survey, request: Request) -> tuple[str, ...]:
     return (f"--missing {','.join(map(str, strange))}: no copy here knows such a node; check the numbers",)
 
 
-def refuse_absent(known: Survey, request: Request) -> None:
+def refuse_absent(known: RepairEvidence, request: Request) -> None:
     """Refuse if nodes have no copy here and the user did not declare them missing.
 
     Raises:
@@ -194,20 +198,20 @@ def refuse_absent(known: Survey, request: Request) -> None:
         )
 
 
-def not_compared(known: Survey, own: Copy) -> tuple[str, ...]:
+def not_compared(known: RepairEvidence, own: Copy) -> tuple[str, ...]:
     """Return sentences about copies that nothing proves to be of the same log as `own`."""
     return tuple(str(pair) for pair in known.uncompared if own in (pair.one, pair.other))
 
 
-def unlisted(known: Survey) -> tuple[str, ...]:
+def unlisted(known: RepairEvidence) -> tuple[str, ...]:
     """Return a sentence about nodes that only damaged records, or those of a later release, may name."""
     hiding = [
         f"{copy.label} from offset {copy.end.offset} on"
         for copy in known.copies
-        if copy.is_damaged and known.told_by.end.offset <= copy.end.offset
+        if copy.is_damaged and known.best_with_metadata.end.offset <= copy.end.offset
     ]
     where = [f"in what is damaged ({'; '.join(hiding)})"] if hiding else []
-    where += ["in records of a later release"] if known.told_by.newer.hides_metadata else []
+    where += ["in records of a later release"] if known.best_with_metadata.newer.hides_metadata else []
     if not where:
         return ()
     return (
@@ -240,7 +244,7 @@ def refuse_unusable(copy: Copy) -> None:
         raise RefusedError(f"{copy.label}: {why}. Take another copy, see kraft recover inspect")
 
 
-def refuse_damaged(known: Survey, copy: Copy) -> None:
+def refuse_damaged(known: RepairEvidence, copy: Copy) -> None:
     """Refuse a copy whose log is damaged before its end: the repair would silently drop the records behind the damage.
 
     Raises:
@@ -251,7 +255,7 @@ def refuse_damaged(known: Survey, copy: Copy) -> None:
             refuse_unusable(copy)
         if copy.end.offset == 0:
             raise RefusedError(
-                f"{copy.label} is damaged at {copy.stop}, and nothing sound stands before that. Take another copy "
+                f"{copy.label} is damaged at {copy.stop}, and nothing before that is intact. Take another copy "
                 "(kraft recover inspect)"
             )
         raise RefusedError(
@@ -261,7 +265,7 @@ def refuse_damaged(known: Survey, copy: Copy) -> None:
         )
 
 
-def refuse_majority(known: Survey) -> None:
+def refuse_majority(known: RepairEvidence) -> None:
     """Refuse a repair if a majority of the voters can start as they are: without a repair nothing is lost.
 
     Raises:
@@ -283,12 +287,12 @@ def _first(sound: Sequence[Copy]) -> str:
         for found in copy.unread
         if found.is_topic and found.is_made_anew
     ]
-    lines = [line for copy in sound for line in mends(copy)]
-    moves = f"move {', '.join(spare)} away, which is made anew, " if spare else ""
-    return moves + (f"mend what keeps them from starting ({'; '.join(lines)}), " if lines else "")
+    lines = [str(line) for copy in sound for line in mends(copy)]
+    moves = f"move {', '.join(spare)} away, which the node writes again, " if spare else ""
+    return moves + (f"repair what keeps them from starting ({'; '.join(lines)}), " if lines else "")
 
 
-def refuse_second_quorum(known: Survey, changed: Sequence[Copy]) -> None:
+def refuse_second_quorum(known: RepairEvidence, changed: Sequence[Copy]) -> None:
     """Refuse to leave a majority of the old voters unchanged: it would go on as a second quorum.
 
     Raises:
@@ -302,12 +306,12 @@ def refuse_second_quorum(known: Survey, changed: Sequence[Copy]) -> None:
         )
 
 
-def _is_sound_majority(known: Survey, sound: Sequence[Copy]) -> bool:
+def _is_sound_majority(known: RepairEvidence, sound: Sequence[Copy]) -> bool:
     """Return True if these copies would elect a leader that has every record known to be committed."""
     return known.has_majority(sound) and lacking(known, sound) is None
 
 
-def _sound(known: Survey) -> list[Copy]:
+def _sound(known: RepairEvidence) -> list[Copy]:
     half = unreached(known)
     behind = () if half is None else half[1]
     return [copy for copy in sound_voters(known) if copy not in behind]
@@ -317,7 +321,9 @@ def _ids(copies: Sequence[Copy]) -> str:
     return ", ".join(str(copy.node_id) for copy in copies)
 
 
-def refuse_other_repair(known: Survey, kept: Copy, request: Request, is_undoable: Callable[[str], bool]) -> None:
+def refuse_other_repair(
+    known: RepairEvidence, kept: Copy, request: Request, is_undoable: Callable[[str], bool]
+) -> None:
     """Refuse if another copy was repaired and `kept` does not hold that repair: going on from both makes two quorums.
 
     `is_undoable`: returns True if the last repair of a log directory can be undone.
@@ -350,12 +356,12 @@ def refuse_strange_topic(copy: Copy) -> None:
     for found in copy.unread:
         if found.is_topic:
             raise RefusedError(
-                f"{found.path}: {found.why}, so that no node starts beside it. Is {copy.place.log_dir} the right "
-                "directory, move that file away, and run the command again: it is made anew"
+                f"{found.path}: {found.why}, so no node starts with it. If {copy.place.log_dir} is the right "
+                "directory, move that file away, and run the command again: the node writes a new one"
             )
 
 
-def refuse_lost_votes(known: Survey, request: Request) -> None:
+def refuse_lost_votes(known: RepairEvidence, request: Request) -> None:
     """Refuse if a quorum-state cannot be used: the new epoch might not be above an epoch that only this file held.
 
     Raises:
@@ -365,9 +371,9 @@ def refuse_lost_votes(known: Survey, request: Request) -> None:
         for found in copy.unread:
             if found.forgets and not request.accept_lost_vote:
                 raise RefusedError(
-                    f"{found.path}: {found.why}. It held an epoch and a vote, and no new epoch is surely above them: "
-                    "restore it from a backup of that directory; where there is none, say --accept-lost-vote (the new "
-                    f"epoch is then {request.epoch_gap} above everything else that is known, see --epoch-gap)"
+                    f"{found.path}: {found.why}. It held an epoch and a vote, and a new epoch might not be above them. "
+                    "Restore it from a backup of that directory; without a backup, add --accept-lost-vote (the new "
+                    f"epoch is then {request.epoch_gap} above the greatest known one, see --epoch-gap)"
                 )
 
 

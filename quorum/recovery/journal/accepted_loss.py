@@ -16,7 +16,7 @@ from quorum.recovery.journal.repair_facts import MayLose, RepairFacts
 from quorum.recovery.journal.repair_record import RepairRecord, audits, of_directory, standing, work_root_of
 
 
-class LetGo(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
+class AcceptedLoss(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_defaults=True):
     """Offsets `start` to `end` (exclusive) that `label` held. `epoch`: of the last record, None if unknown.
 
     `committed`: as in `repair_facts.LostRecords`, judged at the time of the repair; never `never`. `held_by`: the
@@ -55,7 +55,7 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True, gc=False, omit_default
     new_epoch: int | None
     kept_epoch: int
     greatest_epoch: int
-    lost: tuple[LetGo, ...]
+    lost: tuple[AcceptedLoss, ...]
     may_lose: MayLose | None
     never: NeverCommitted | None = None
 
@@ -87,8 +87,10 @@ def audited_of(files: Files, place: Place) -> Audited:
     try:
         found = audits(files, root)
     except OSError as error:
-        return Audited(unread=(f"{root}: {error.strerror or error}: what repairs let go there is not known",))
-    unread = [f"{one.work_dir}: {one.why}: what that repair let go is not known" for one in found.unreadable]
+        return Audited(unread=(f"{root}: {error.strerror or error}: which records repairs discarded is not known",))
+    unread = [
+        f"{one.work_dir}: {one.why}: which records that repair discarded is not known" for one in found.unreadable
+    ]
     accepted = []
     cloned: dict[str | None, Cloned] = {}
     for record in standing(of_directory(files, found.records, place.log_dir)):
@@ -117,17 +119,17 @@ def _accepted(record: RepairRecord) -> Accepted:
         new_epoch=facts.new_epoch,
         kept_epoch=facts.kept_epoch,
         greatest_epoch=facts.greatest_known_epoch,
-        lost=(*_let_go(facts), *_held_elsewhere(facts)),
+        lost=(*_accepted_losses(facts), *_held_elsewhere(facts)),
         may_lose=facts.may_lose,
         never=_never_committed(facts),
     )
 
 
-def _let_go(facts: RepairFacts) -> Iterator[LetGo]:
+def _accepted_losses(facts: RepairFacts) -> Iterator[AcceptedLoss]:
     """Yield the records whose loss was accepted."""
     for lost in facts.offsets_lost:
         if lost.committed != "never" and (lost.records or lost.proof is not None):
-            yield LetGo(
+            yield AcceptedLoss(
                 label=lost.label,
                 node_id=lost.node_id,
                 start=lost.start,
@@ -137,11 +139,11 @@ def _let_go(facts: RepairFacts) -> Iterator[LetGo]:
             )
 
 
-def _held_elsewhere(facts: RepairFacts) -> Iterator[LetGo]:
+def _held_elsewhere(facts: RepairFacts) -> Iterator[AcceptedLoss]:
     """Yield the records that a majority held when they were cut: no loss then, but a loss if that majority is gone."""
     cut = facts.proven
     if cut is not None and cut.reason == "held":
-        yield LetGo(
+        yield AcceptedLoss(
             label=f"node {facts.node_id}",
             node_id=facts.node_id,
             start=cut.start,

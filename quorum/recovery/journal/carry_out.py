@@ -206,7 +206,7 @@ def remedy(error: OSError) -> str:
         return "mount the file system for writing"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "make room"
-    return "make room or mend the disk"
+    return "make room or replace the disk"
 
 
 def _unfinished(log_dir: str, work_dir: str, error: OSError) -> RecoveryError:
@@ -251,8 +251,8 @@ def _take_out_of_use(files: Files, record: RepairRecord) -> None:
         return
     if files.exists(meta + HELD_SUFFIX) or (changed is not None and found != changed.before):
         raise RecoveryError(
-            f"{meta} was written by somebody else while a repair was under way: remove it if it was formatted anew by "
-            "mistake, and finish the repair"
+            f"{meta} was written by another program while a repair was under way. If the directory was formatted by "
+            "mistake, remove this file, and run the same command again to finish the repair"
         )
     files.rename(meta, meta + HELD_SUFFIX)
     files.fsync_dir(record.log_dir)
@@ -267,7 +267,7 @@ def _put_in_place(files: Files, log_dir: str, file: ChangedFile) -> None:
         files.rename(path + NEW_SUFFIX, path)
     elif sha256_of(files, path) != file.after:
         raise RecoveryError(
-            f"{path} was changed by somebody else while a repair was under way: put its backup back by hand, or "
+            f"{path} was changed by another program while a repair was under way: put its backup back by hand, or "
             "restore the directory"
         )
 

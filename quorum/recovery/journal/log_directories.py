@@ -79,12 +79,7 @@ def find_place(files: Files, path: str) -> Place:
     found = _place_at(files, path)
     if found is not None:
         return found
-    below = [
-        place
-        for name in files.listdir(path)
-        if files.is_dir(f"{path}/{name}") and (place := _place_at(files, f"{path}/{name}")) is not None
-    ]
-    holding = [place for place in below if files.exists(place.metadata)]
+    holding = [place for place in _places_below(files, path) if files.exists(place.metadata)]
     if len(holding) == 1:
         return holding[0]
     if len(holding) > 1:
@@ -94,6 +89,26 @@ def find_place(files: Files, path: str) -> Place:
         f"{path} holds no metadata log: give the log directory that holds {METADATA_DIRECTORY}, in Kafka's "
         "configuration metadata.log.dir or the first of log.dirs"
     )
+
+
+def disks_at(files: Files, path: str) -> list[Place]:
+    """Return the log directories that `path` is, holds, or lies in, with or without a metadata log, or an empty list.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    path = os.path.normpath(path)
+    if not files.exists(path) or not files.is_dir(path):
+        return []
+    found = _place_at(files, path)
+    if found is not None:
+        return [found]
+    return _places_below(files, path)
+
+
+def _places_below(files: Files, path: str) -> list[Place]:
+    below = (f"{path}/{name}" for name in files.listdir(path))
+    return [place for each in below if files.is_dir(each) and (place := _place_at(files, each)) is not None]
 
 
 def find_target(files: Files, path: str) -> Place:

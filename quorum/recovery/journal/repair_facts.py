@@ -12,6 +12,7 @@ import msgspec
 from metadata_log.offsets import OffsetAndEpoch
 from metadata_log.tools.times import time_text
 from metadata_log.tools.words import offsets
+from quorum.recovery.journal.next_steps import Step
 
 OF_LATER_RELEASE: Final = "of a later release"
 """Replaces the type of records that this release does not know."""
@@ -26,13 +27,6 @@ def kept_words(end: OffsetAndEpoch) -> str:
     if end.offset == 0:
         return "nothing: the log has no record"
     return f"everything up to offset {end.offset} of epoch {end.epoch}"
-
-
-class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """A step for an operator: a sentence, and commands if some do it."""
-
-    text: str
-    commands: tuple[str, ...] = ()
 
 
 class LostRecords(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +67,8 @@ class LostRecords(msgspec.Struct, frozen=True, kw_only=True):
             "never": "never committed",
         }  # fmt: skip
         if self.proof is not None:
-            held = f"this log reached {self.end} ({self.proof}), and no copy here holds them"
+            them = "them" if self.end - self.start > 1 else "it"
+            held = f"this log reached {self.end} ({self.proof}), and no copy here holds {them}"
             return f"{offsets(self.start, self.end)} on {self.label}: {held}; {words[self.committed]}"
         if self.is_uncompared:
             alone = "which nothing shows to be of the log that is kept: the two cannot be compared"
@@ -115,7 +110,7 @@ class MayLose(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.is_undecided:
             return (
                 f"records that a majority with {voters} acknowledged, past offset {self.past_offset} where this "
-                f"log may have parted from theirs, and {held}: how many, and since when, cannot be known"
+                f"log may have diverged from theirs, and {held}: how many, and since when, cannot be known"
             )
         since = "at any time" if self.since_ms is None else f"after {time_text(self.since_ms)}"
         return (
@@ -159,8 +154,8 @@ class ProvenCut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             )
         if self.reason == "unfinished":
             return (
-                "what is cut is an unfinished write, which this node acknowledged to nobody, unless its file lost its "
-                "end: then others may have it whole"
+                "what is cut is an unfinished write, which this node never acknowledged. If the file lost its end "
+                "instead, others may hold the whole batch"
             )
         if self.reason == "minority":
             return (

@@ -27,6 +27,7 @@ from metadata_log.files.port import Files, read_small_file, replace_file
 from quorum.recovery.journal import version_1
 from quorum.recovery.journal.changes import sha256_of
 from quorum.recovery.journal.errors import RefusedError
+from quorum.recovery.journal.next_steps import Command, RecoverCommand
 from quorum.recovery.journal.repair_facts import RepairFacts
 
 JOURNAL_FILE: Final = REPAIR_JOURNAL_FILE
@@ -127,7 +128,7 @@ def read_record(files: Files, path: str) -> RepairRecord:
         if version == version_1.FORMAT_VERSION:
             return _of_version_1(data)
         if version == FORMAT_VERSION:
-            return decode_json(data, RepairRecord)
+            return _with_commands(decode_json(data, RepairRecord))
     except msgspec.DecodeError as error:
         raise CorruptFileError(path, f"it is no record of a repair: {error}") from error
     raise NewerFileError(path, f"it is of version {version}: it was written by newer software")
@@ -144,6 +145,12 @@ def _of_version_1(data: bytes) -> RepairRecord:
     facts = msgspec.convert(written.pop("facts", {}), dict[str, object])
     record = msgspec.convert({**written, "format_version": version_1.FORMAT_VERSION}, RepairRecord)
     return msgspec.structs.replace(record, facts=version_1.facts_of(facts), facts_of_version_1=facts)
+
+
+def _with_commands(record: RepairRecord) -> RepairRecord:
+    """Return the record with the commands of its steps as data, which the first files of version 2 lack, too."""
+    steps = version_1.with_commands(record.facts.steps)
+    return msgspec.structs.replace(record, facts=msgspec.structs.replace(record.facts, steps=steps))
 
 
 def pending(files: Files, log_dir: str) -> RepairRecord | None:
@@ -167,7 +174,7 @@ def pending(files: Files, log_dir: str) -> RepairRecord | None:
         raise CorruptFileError(
             path,
             f"{error.what}. A repair was interrupted here, and its newest {AUDIT_FILE} below "
-            f"{work_root_of(log_dir)} holds the same words: copy it over this file, and run the same command again",
+            f"{work_root_of(log_dir)} has the same text: copy it over this file, and run the same command again",
         ) from error
 
 
@@ -205,8 +212,14 @@ def refuse_lost_work(files: Files, record: RepairRecord) -> None:
     )
 
 
-def again(record: RepairRecord, log_dir: str) -> str:
+def again(record: RepairRecord, log_dir: str) -> Command:
     """Return the command that began a repair, with the directory's present path `log_dir`."""
+    then = record.facts.log_dirs or (record.log_dir,)
+    dirs = tuple(log_dir if one == record.log_dir else one for one in then)
+    return Command(_typed(record, log_dir), RecoverCommand(action=record.action, log_dirs=dirs))
+
+
+def _typed(record: RepairRecord, log_dir: str) -> str:
     words = [log_dir if word == record.log_dir else word for word in shlex.split(record.command)]
     return shlex.join(words) if record.log_dir != log_dir else record.command
 

@@ -5,10 +5,14 @@ Must not know: the paths of the files. No repair begins in this version; a journ
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
+from msgspec import UNSET
 
+from quorum.recovery.journal.next_steps import Step, recover_command
 from quorum.recovery.journal.repair_facts import (
     HELD_NOWHERE,
     HELD_NOWHERE_THEN,
@@ -60,11 +64,32 @@ def facts_of(written: dict[str, object]) -> RepairFacts:
     """
     then = msgspec.convert(written, _Facts)
     kept = {name: value for name, value in written.items() if name not in _IN_ANOTHER_FORM}
+    facts = msgspec.convert({**kept, "copies": msgspec.to_builtins(then.copies)}, RepairFacts)
     return msgspec.structs.replace(
-        msgspec.convert({**kept, "copies": msgspec.to_builtins(then.copies)}, RepairFacts),
+        facts,
+        steps=with_commands(facts.steps),
         offsets_lost=tuple(_lost_records(then, lost) for lost in then.offsets_lost),
         may_lose=None if then.may_lose is None else MayLose(in_words=_as_read_later(then.may_lose)),
     )
+
+
+def with_commands(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Return the steps with their commands as data, which earlier releases kept as printed lines alone.
+
+    Raises:
+        msgspec.ValidationError: a line cannot be split into words.
+    """
+    return tuple(map(_with_commands, steps))
+
+
+def _with_commands(step: Step) -> Step:
+    if step.recover is not UNSET or not step.commands:
+        return step
+    try:
+        found = [recover_command(shlex.split(line)) for line in step.commands]
+    except ValueError as error:
+        raise msgspec.ValidationError(f"a command of its steps cannot be split into words: {error}") from error
+    return msgspec.structs.replace(step, recover=tuple(one for one in found if one is not None))
 
 
 def _lost_records(then: _Facts, lost: _Lost) -> LostRecords:

@@ -8,18 +8,18 @@ from metadata_log.ids import ReplicaKey, id_text
 from metadata_log.voters import VoterSet
 from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.guards.liveness import Answer
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
+from quorum.recovery.guards.liveness import ProbeResult
 from quorum.recovery.journal.repair_facts import CopyThen, KeptCopy, LostRecords, LostVote, MayLose, RepairFacts
 
 
 def facts_of(
-    known: Survey,
+    known: RepairEvidence,
     kept: Copy,
     *,
     lost: Sequence[LostRecords] = (),
     may_lose: MayLose | None = None,
-    asked: Sequence[Answer] = (),
+    asked: Sequence[ProbeResult] = (),
     epoch: int | None = None,
     voters: VoterSet | None = None,
     own: ReplicaKey | None = None,

@@ -15,22 +15,22 @@ import msgspec
 from metadata_log.directory import META_PROPERTIES_FILE, MetaProperties, format_meta_properties
 from metadata_log.files.port import Files, parent_of
 from metadata_log.ids import DirectoryId, doubt_of_cluster_id, id_text, why_no_cluster_id
-from quorum.recovery.advice.commands import command
 from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.repair_evidence import survey
-from quorum.recovery.guards.liveness import Answer, Heard, silence
+from quorum.recovery.evidence.repair_evidence import evidence_of
+from quorum.recovery.guards.liveness import EndpointState, ProbeResult, silence
 from quorum.recovery.guards.request import Proposal, Request
 from quorum.recovery.journal.changes import Content, FileChange, Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError, WrongOptionError
 from quorum.recovery.journal.log_directories import Place, find_place, find_target
-from quorum.recovery.journal.repair_facts import RepairFacts, Step
+from quorum.recovery.journal.next_steps import Step, command, step_of
+from quorum.recovery.journal.repair_facts import RepairFacts
 from quorum.recovery.journal.repair_record import refuse_pending
 from quorum.recovery.repairs.audit_facts import unchecked_fact
 from quorum.recovery.repairs.own_ids import OwnIds, new_own_ids
 
-_KEEPS_ALL: Final = "every byte of the logs: the id stands in meta.properties alone"
+_KEEPS_ALL: Final = "every byte of the logs: only meta.properties holds the id"
 _KEEPS_RECORDS: Final = "all records of the logs, with the metadata topic's new own id in those that name it"
 
 
@@ -103,7 +103,7 @@ def _old_id(identities: Sequence[MetaProperties], copies: Sequence[Copy], new_id
 
 def _voting(copies: Sequence[Copy]) -> list[Copy]:
     """Return the copies whose own logs name them voters."""
-    return [copy for copy in copies if survey([copy]).is_voter(copy)]
+    return [copy for copy in copies if evidence_of([copy]).is_voter(copy)]
 
 
 def _addresses(copies: Sequence[Copy]) -> Iterator[str]:
@@ -116,14 +116,14 @@ def _addresses(copies: Sequence[Copy]) -> Iterator[str]:
         return
     if not any(copy.voters is not None for copy in copies):
         yield (
-            f"{', '.join(voting)}: the voters' addresses stand in the configuration (controller.quorum.voters): before "
+            f"{', '.join(voting)}: the configuration holds the voters' addresses (controller.quorum.voters). Before "
             "anything starts, name the new ones there"
         )
         return
     yield (
-        f"{', '.join(voting)}: the voters' addresses in the log are those of the old cluster. Where the new ones "
-        "differ, go on before anything starts: with `kraft recover standalone --endpoint LISTENER://HOST:PORT` where "
-        "one controller is here, with `kraft recover voters` where all are"
+        f"{', '.join(voting)}: the voters' addresses in the log are those of the old cluster. If the new ones differ, "
+        "change them before anything starts: with `kraft recover standalone --endpoint LISTENER://HOST:PORT` if one "
+        "controller is here, with `kraft recover voters` if all are"
     )
 
 
@@ -131,7 +131,7 @@ def _steps(copies: Sequence[Copy], *, is_a_clone: bool) -> Iterator[Step]:
     whole = "clone" if is_a_clone else "cluster"
     yield Step(text=f"Do the same with every other log directory of the {whole}, brokers' too, before anything starts")
     voting = [copy.place.log_dir for copy in _voting(copies)]
-    yield Step(
+    yield step_of(
         text="After the last of them, and before anything starts: bring copies of the other nodes' metadata logs to a "
         "controller's host, and inspect all. That says how they get a quorum at addresses of their own",
         commands=(command("kraft", "recover", "inspect", *(voting or ["CONTROLLER_DIR"]), "COPY"),),
@@ -149,8 +149,9 @@ def _do_the_others(others: Siblings, new_id: str, *, is_a_clone: bool) -> list[S
     if not others.paths:
         return []
     dirs = [word for path in others.paths for word in ("--dir", path)]
-    line = command("kraft", "recover", "cluster-id", *dirs, "--to", new_id, *(["--is-a-clone"] if is_a_clone else []))
-    return [Step(text="Give the node's other log directories here the same id", commands=(f"{line} --apply",))]
+    more = ["--is-a-clone", "--apply"] if is_a_clone else ["--apply"]
+    line = command("kraft", "recover", "cluster-id", *dirs, "--to", new_id, *more)
+    return [step_of(text="Give the node's other log directories here the same id", commands=(line,))]
 
 
 def _check_id(text: str) -> None:
@@ -166,12 +167,12 @@ def _identity(files: Files, place: Place) -> MetaProperties:
     return place.identity
 
 
-def _refuse_live(copies: Sequence[Copy], old: str, request: Request, *, is_a_clone: bool) -> tuple[Answer, ...]:
+def _refuse_live(copies: Sequence[Copy], old: str, request: Request, *, is_a_clone: bool) -> tuple[ProbeResult, ...]:
     """Refuse if the old cluster is alive, unless these directories are a clone's. Return the probes' results."""
-    endpoints = list(dict.fromkeys(endpoint for copy in copies for endpoint in survey([copy]).endpoints()))
+    endpoints = list(dict.fromkeys(endpoint for copy in copies for endpoint in evidence_of([copy]).endpoints()))
     answers = tuple(request.ask([*endpoints, *request.more_endpoints]))
     for answer in answers:
-        is_live = answer.heard in (Heard.LEADER, Heard.CONTROLLER) and answer.cluster_id in (None, old)
+        is_live = answer.heard in (EndpointState.LEADER, EndpointState.CONTROLLER) and answer.cluster_id in (None, old)
         if is_live and not is_a_clone:
             raise RefusedError(
                 f"cluster {old} lives: {answer.address} answers ({answer.said}). If these directories are a clone of "

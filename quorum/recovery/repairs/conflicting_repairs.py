@@ -12,28 +12,28 @@ import msgspec
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.files.port import Files, parent_of
-from quorum.recovery.advice.commands import command, undo_line
-from quorum.recovery.advice.plan import Plan
-from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.journal.audited_repairs import Told, told_of, told_unfinished
+from quorum.recovery.advice.commands import undo_line
+from quorum.recovery.advice.possible_repairs import Plan
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
+from quorum.recovery.journal.audited_repairs import AuditedRepair, finished_repairs, unfinished_repairs
 from quorum.recovery.journal.errors import RefusedError
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import Command, Step, command, step_of
 from quorum.recovery.journal.repair_record import AUDIT_FILE, WORK_SUFFIX, audits, work_root_of
 from quorum.recovery.repairs.undo import is_undoable
 
 
-class Rivals(msgspec.Struct, frozen=True, kw_only=True):
+class ConflictingRepairs(msgspec.Struct, frozen=True, kw_only=True):
     """`repairs`: of this cluster, and not undone. `unread`: sentences about directories that may record more."""
 
-    repairs: tuple[Told, ...]
+    repairs: tuple[AuditedRepair, ...]
     unread: tuple[str, ...]
 
 
-def rivals_of(files: Files, known: Survey, makes: Iterable[str] = ()) -> Rivals:
+def conflicting_repairs_of(files: Files, known: RepairEvidence, makes: Iterable[str] = ()) -> ConflictingRepairs:
     """Return the conflicting repairs next to the copies and to `makes`, log directories that the repair creates."""
     own = {os.path.realpath(path) for path in (*(copy.place.log_dir for copy in known.copies), *makes)}
     seen = {work_root_of(path) for path in own}
-    repairs: list[Told] = []
+    repairs: list[AuditedRepair] = []
     unread: list[str] = []
     for parent in sorted(map(parent_of, own)):
         if parent in seen or not files.exists(parent):
@@ -48,10 +48,10 @@ def rivals_of(files: Files, known: Survey, makes: Iterable[str] = ()) -> Rivals:
             if root.endswith(WORK_SUFFIX) and root not in seen and files.is_dir(root):
                 repairs += _below(files, root, known, unread)
     strange = [one for one in repairs if os.path.realpath(one.log_dir) not in own and not _is_here(known, one)]
-    return Rivals(repairs=tuple(strange), unread=tuple(unread))
+    return ConflictingRepairs(repairs=tuple(strange), unread=tuple(unread))
 
 
-def _below(files: Files, root: str, known: Survey, unread: list[str]) -> Iterator[Told]:
+def _below(files: Files, root: str, known: RepairEvidence, unread: list[str]) -> Iterator[AuditedRepair]:
     try:
         found = audits(files, root)
     except OSError as error:
@@ -59,17 +59,17 @@ def _below(files: Files, root: str, known: Survey, unread: list[str]) -> Iterato
         return
     unread += [_not_known(one.work_dir, one.why) for one in found.unreadable]
     moved = root.removesuffix(WORK_SUFFIX)
-    for one in told_of(found.records, known.cluster_id):
+    for one in finished_repairs(found.records, known.cluster_id):
         was_moved = moved != one.log_dir and files.exists(f"{moved}/{METADATA_DIRECTORY}")
         yield msgspec.structs.replace(one, log_dir=moved) if was_moved else one
-    yield from told_unfinished(files, found.records, known.cluster_id)
+    yield from unfinished_repairs(files, found.records, known.cluster_id)
 
 
 def _not_known(path: str, why: str) -> str:
     return f"{path}: {why}: whether another directory of this cluster was repaired there is not known"
 
 
-def _is_here(known: Survey, one: Told) -> bool:
+def _is_here(known: RepairEvidence, one: AuditedRepair) -> bool:
     """Return True if a copy goes on from the records of that repair.
 
     If a copy begins after the repair's offset, its epoch alone decides.
@@ -80,7 +80,7 @@ def _is_here(known: Survey, one: Told) -> bool:
     )
 
 
-def refuse_rivals(files: Files, rivals: Rivals, *, accept_data_loss: bool) -> None:
+def refuse_conflicting_repairs(files: Files, rivals: ConflictingRepairs, *, accept_data_loss: bool) -> None:
     """Refuse a repair that would make a second quorum of one cluster.
 
     Raises:
@@ -105,7 +105,7 @@ def refuse_rivals(files: Files, rivals: Rivals, *, accept_data_loss: bool) -> No
         raise RefusedError(f"{_words(one)}. Name it, --copy {one.log_dir}, so that it is compared{or_back}")
 
 
-def heed_rivals(files: Files, rivals: Rivals, plan: Plan, paths: Sequence[str]) -> Plan:
+def with_conflicting_repairs(files: Files, rivals: ConflictingRepairs, plan: Plan, paths: Sequence[str]) -> Plan:
     """Return the plan for copies at `paths`, with conflicting repairs first: until then every repair refuses."""
     if not rivals.repairs:
         return plan
@@ -124,38 +124,38 @@ def heed_rivals(files: Files, rivals: Rivals, plan: Plan, paths: Sequence[str]) 
         )
         return msgspec.structs.replace(plan, is_whole=False, situation=situation, steps=(look, *plan.steps))
     again = command("kraft", "recover", "inspect", *paths, *(one.log_dir for one in there))
-    steps = [Step(text="Start nothing, and inspect all with what was repaired", commands=(again,))]
+    steps = [step_of(text="Start nothing, and inspect all with what was repaired", commands=(again,))]
     lines = tuple(line for one in there for line in _back(files, one))
     if lines:
         text = "Or take it back, where nothing has started from it and it is not wanted"
-        steps.append(Step(text=text, commands=lines))
+        steps.append(step_of(text=text, commands=lines))
     return msgspec.structs.replace(plan, is_whole=False, situation=situation, steps=tuple(steps))
 
 
-def _finish_or_take_back(one: Told) -> Step:
-    lines = (undo_line(one.log_dir, parent_of(one.work_dir)), str(one.unfinished))
-    return Step(
+def _finish_or_take_back(one: AuditedRepair) -> Step:
+    lines = (undo_line(one.log_dir, parent_of(one.work_dir)), *([] if one.unfinished is None else [one.unfinished]))
+    return step_of(
         text="Start nothing. Take it back by the first of these lines, or finish it by the second", commands=lines
     )
 
 
-def _words(one: Told) -> str:
+def _words(one: AuditedRepair) -> str:
     if one.unfinished is not None:
         return (
             f"a repair of {one.log_dir} at {one.at} was interrupted there, and begins epoch {one.epoch} once it is "
             "finished. Two repairs of one cluster make two quorums"
         )
     return (
-        f"{one.work_dir}/{AUDIT_FILE} tells of a repair of {one.log_dir} at {one.at}, which began epoch {one.epoch}, "
-        "and no copy here has anything of it. Two repairs of one cluster make two quorums"
+        f"{one.work_dir}/{AUDIT_FILE} records a repair of {one.log_dir} at {one.at}, which began epoch {one.epoch}, "
+        "and no copy here shows that repair. Two repairs of one cluster make two quorums"
     )
 
 
-def _is_there(files: Files, one: Told) -> bool:
+def _is_there(files: Files, one: AuditedRepair) -> bool:
     return files.exists(f"{one.log_dir}/{METADATA_DIRECTORY}")
 
 
-def _back(files: Files, one: Told) -> tuple[str, ...]:
+def _back(files: Files, one: AuditedRepair) -> tuple[Command, ...]:
     """Return the command that undoes the repair, if that is possible."""
     root = parent_of(one.work_dir)
     return (undo_line(one.log_dir, root),) if is_undoable(files, one.log_dir, root, one.work_dir) else ()

@@ -21,7 +21,7 @@ from quorum.recovery.advice.directory_transfer import homes_of, take_home
 from quorum.recovery.advice.faults import drop_line
 from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.guards.liveness import silence
 from quorum.recovery.guards.request import Proposal, Request, not_compared, refuse_unsafe, strange_missing
 from quorum.recovery.journal.changes import FileChange, Rewrite
@@ -71,7 +71,7 @@ def propose_drop_snapshot(
             *not_checked(known.copies),
         ),
         asked=asked,
-        steps=(check, *take_home(homes_of([own], known.told_by.voters, brokers_of(known))), start),
+        steps=(check, *take_home(homes_of([own], known.best_with_metadata.voters, brokers_of(known))), start),
     )
 
 
@@ -79,8 +79,8 @@ def _check_readable_without(own: Copy, name: str) -> None:
     """Raise RefusedError if the node could not read or begin its log without that checkpoint."""
     if own.state is None:
         raise RefusedError(
-            f"{own.label}: without {name} its metadata cannot be told ({own.prefix.problem}). Let the node fetch the "
-            "log anew; if no other controller has it, make one from a broker's copy (`kraft recover from-broker`)"
+            f"{own.label}: without {name} its metadata cannot be read ({own.prefix.problem}). Let the node fetch the "
+            "log again; if no other controller has it, make one from a broker's copy (`kraft recover from-broker`)"
         )
     if own.image is None or own.image.says_the_same_as(MetadataImage.empty()):
         raise RefusedError(
@@ -89,7 +89,7 @@ def _check_readable_without(own: Copy, name: str) -> None:
         )
 
 
-def beside_whole(known: Survey) -> Iterator[str]:
+def beside_whole(known: RepairEvidence) -> Iterator[str]:
     """Yield sentences about damaged checkpoints that no start needs: the newest one is intact."""
     for copy in known.copies:
         damaged = [found for found in copy.prefix.checkpoints if found.problem is not None]

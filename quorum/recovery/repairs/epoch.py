@@ -17,7 +17,7 @@ from metadata_log.directory import METADATA_DIRECTORY, QUORUM_STATE_FILE, Quorum
 from metadata_log.files.port import Files
 from metadata_log.offsets import Epoch, is_near_last_epoch
 from metadata_log.tools.findings.last_epochs import elections_left
-from quorum.recovery.advice.commands import check_result, command, is_ours, start_line
+from quorum.recovery.advice.commands import check_result, copy_words, is_ours, start_line
 from quorum.recovery.advice.epochs_at_end import (
     COPIES_ARE_NOT_RESET,
     NO_WAY_BACK,
@@ -32,13 +32,14 @@ from quorum.recovery.advice.newer_release import not_checked, refuse_newer_files
 from quorum.recovery.advice.running_nodes import refuse_running, use_of
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.read_copies import read_copies
-from quorum.recovery.evidence.repair_evidence import Survey, survey
-from quorum.recovery.guards.liveness import Answer, refuse_live, silence
+from quorum.recovery.evidence.judged_records import judged_evidence
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
+from quorum.recovery.guards.liveness import ProbeResult, refuse_live, silence
 from quorum.recovery.guards.request import Proposal, Request, refuse_conflicts, refuse_lost_votes
 from quorum.recovery.journal.changes import Content, FileChange, Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal.log_directories import find_target
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import Step, command, step_of
 from quorum.recovery.journal.repair_record import refuse_pending
 from quorum.recovery.repairs.audit_facts import facts_of
 
@@ -59,7 +60,7 @@ def propose_epoch(files: Files, targets: Sequence[str], copies: Sequence[str], r
     log_dirs = [find_target(files, path).log_dir for path in targets]
     for log_dir in log_dirs:
         refuse_pending(files, log_dir)
-    known = survey(read_copies(files, [*log_dirs, *copies]))
+    known = judged_evidence(files, read_copies(files, log_dirs, copies))
     own = [copy for copy in known.copies if copy.place.log_dir in log_dirs]
     for copy in known.copies:
         refuse_newer_files(copy)
@@ -85,7 +86,7 @@ def propose_epoch(files: Files, targets: Sequence[str], copies: Sequence[str], r
     )
 
 
-def _refuse_unsafe(known: Survey, own: Sequence[Copy], request: Request) -> tuple[Answer, ...]:
+def _refuse_unsafe(known: RepairEvidence, own: Sequence[Copy], request: Request) -> tuple[ProbeResult, ...]:
     """Refuse unless all voters are here, intact and stopped. Return the results of the probes."""
     absent = sorted({*known.absent_voters, *known.unheard_voters})
     if absent:
@@ -104,7 +105,7 @@ def _refuse_unsafe(known: Survey, own: Sequence[Copy], request: Request) -> tupl
     return asked
 
 
-def _whys(known: Survey, absent: Sequence[int]) -> str:
+def _whys(known: RepairEvidence, absent: Sequence[int]) -> str:
     """Return why the copies of these voters do not count; empty if they have no copy here."""
     stale = [str(one) for one in known.stale if one.copy.node_id in absent]
     cut = [
@@ -125,21 +126,21 @@ def _is_brokers(copy: Copy) -> bool:
     )
 
 
-def _refuse_running(own: Sequence[Copy]) -> tuple[Answer, ...]:
+def _refuse_running(own: Sequence[Copy]) -> tuple[ProbeResult, ...]:
     for copy in own:
         if copy.used_by is not None:
             raise RefusedError(f"{copy.label} is {use_of(copy)}: stop it, and run the command again")
     return ()
 
 
-def _epoch_for(known: Survey, copy: Copy) -> int:
+def _epoch_for(known: RepairEvidence, copy: Copy) -> int:
     epoch = reset_epoch(known, copy)
     if epoch is None:
         raise RefusedError(f"{situation_near_end(known, [copy])} No epoch is left above it.{NO_WAY_BACK}")
     return epoch
 
 
-def _refuse_needless(known: Survey, own: Sequence[Copy]) -> None:
+def _refuse_needless(known: RepairEvidence, own: Sequence[Copy]) -> None:
     """Raise AlreadyDoneError: no reset is due. If the logs are near the last epoch, name the elections left."""
     names = ", ".join(copy.label for copy in own)
     newest = last_epoch_of(known)
@@ -165,7 +166,7 @@ def _reset(state: QuorumState, epoch: int) -> QuorumState:
     return msgspec.structs.replace(state, leader_epoch=Epoch(epoch), leader_id=-1, voted_key=None)
 
 
-def _rewrite(known: Survey, copy: Copy, epoch: int, asked: Sequence[Answer]) -> Rewrite:
+def _rewrite(known: RepairEvidence, copy: Copy, epoch: int, asked: Sequence[ProbeResult]) -> Rewrite:
     if copy.quorum_state is None:
         raise RefusedError(f"{copy.label} has no quorum-state that could be reset")
     data = format_quorum_state(_reset(copy.quorum_state, epoch))
@@ -181,16 +182,16 @@ def _said(copy: Copy, epoch: int) -> str:
     return f"quorum-state of {copy.label}: from epoch {before} to epoch {epoch}, without a vote"
 
 
-def _steps(known: Survey, own: Sequence[Copy], *, is_voters: bool) -> Iterator[Step]:
+def _steps(known: RepairEvidence, own: Sequence[Copy], *, is_voters: bool) -> Iterator[Step]:
     left = [copy for copy in known.copies if copy not in own and is_to_reset(known, copy)]
     for copy in left:
         if known.is_voter(copy):
-            others = [word for one in known.copies if one is not copy for word in ("--copy", one.place.log_dir)]
+            others = copy_words(known, [copy])
             line = command("kraft", "recover", "epoch", "--dir", copy.place.log_dir, *others, "--apply")
             text = f"Do the same with {copy.label}, a voter, before anything starts. {COPIES_ARE_NOT_RESET}"
-            yield Step(text=text, commands=(line,))
+            yield step_of(text=text, commands=(line,))
     yield from observer_steps([copy for copy in left if not known.is_voter(copy)])
     if is_voters:
-        start = start_line(ours=is_ours(known.told_by.voters))
-        yield Step(text="Start all controllers: they elect a leader by themselves", commands=(start,))
-    yield Step(text=_OTHERS, commands=("kraft recover epoch --dir DATA_DIR --apply",))
+        start = start_line(ours=is_ours(known.best_with_metadata.voters))
+        yield step_of(text="Start all controllers: they elect a leader by themselves", commands=(start,))
+    yield step_of(text=_OTHERS, commands=(command("kraft", "recover", "epoch", "--dir", "DATA_DIR", "--apply"),))

@@ -5,19 +5,16 @@ Decides: how long a step is left. Must not know: what the steps are.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Sequence
-from itertools import pairwise
 
 import msgspec
 
 from metadata_log.files.port import Files
-from quorum.recovery.advice.commands import verify_line
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.guards.request import Proposal
 from quorum.recovery.journal.changes import Rewrite
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import VERIFY, RecoverCommand, Step
 from quorum.recovery.journal.repair_record import AUDIT_FILE, RepairRecord, audits, of_directory, standing, work_root_of
 
 
@@ -39,7 +36,7 @@ def tells_steps(files: Files, log_dir: str) -> bool:
     return last is not None and bool(last.facts.steps)
 
 
-def steps_left(files: Files, known: Survey, copies: Sequence[Copy]) -> list[Step]:
+def steps_left(files: Files, known: RepairEvidence, copies: Sequence[Copy]) -> list[Step]:
     """Return the steps left after the repairs of these copies, each once; none if a copy is not waiting for any.
 
     The check of the result is left out, and so are repairs of other directories that have been done since.
@@ -52,25 +49,20 @@ def steps_left(files: Files, known: Survey, copies: Sequence[Copy]) -> list[Step
             return []
         steps = record.facts.steps
         if steps and record.log_dir != copy.place.log_dir:  # its commands have the path before the directory was moved
-            steps = (Step(text=f"What follows the repair stands in {record.work_dir}/{AUDIT_FILE}, under steps"),)
+            steps = (
+                Step(text=f"Follow the steps of the repair: {record.work_dir}/{AUDIT_FILE} lists them, under steps"),
+            )
         found += [step for step in steps if step not in found and _is_left(step, repaired)]
     return found
 
 
 def _is_left(step: Step, repaired: Collection[tuple[str, str]]) -> bool:
-    return not any(_checks_result(line) or _is_done(line, repaired) for line in step.commands)
+    return not any(one.action == VERIFY or _is_done(one, repaired) for one in step.recovers)
 
 
-def _checks_result(line: str) -> bool:
-    """Return True for the command that verifies a repair."""
-    return shlex.split(line)[:3] == shlex.split(verify_line([]))
-
-
-def _is_done(line: str, repaired: Collection[tuple[str, str]]) -> bool:
+def _is_done(asked: RecoverCommand, repaired: Collection[tuple[str, str]]) -> bool:
     """Return True if a command repairs one directory, and that directory has had the repair."""
-    words = shlex.split(line)
-    named = [word for option, word in pairwise(words) if option == "--dir"]
-    return words[:2] == ["kraft", "recover"] and len(named) == 1 and (words[2], named[0]) in repaired
+    return len(asked.log_dirs) == 1 and (asked.action, asked.log_dirs[0]) in repaired
 
 
 def _last(files: Files, log_dir: str) -> RepairRecord | None:
@@ -85,7 +77,7 @@ def _last(files: Files, log_dir: str) -> RepairRecord | None:
     return left[-1] if left else None
 
 
-def _waits(known: Survey, copy: Copy, record: RepairRecord) -> bool:
+def _waits(known: RepairEvidence, copy: Copy, record: RepairRecord) -> bool:
     """Return True if its node has not run since the repair, or voters that it removed have not joined again."""
     if copy.place.log_dir in known.undoable:
         return True

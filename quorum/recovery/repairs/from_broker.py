@@ -33,7 +33,8 @@ from quorum.recovery.advice.newer_release import refuse_newer_voters
 from quorum.recovery.advice.standalone_command import alone_line
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.read_copies import read_copies
-from quorum.recovery.evidence.repair_evidence import Survey, survey
+from quorum.recovery.evidence.judged_records import judged_evidence
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.guards.request import (
     Proposal,
     Request,
@@ -47,10 +48,10 @@ from quorum.recovery.guards.request import (
 from quorum.recovery.journal.changes import Content, FileChange, Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal.log_directories import find_place
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import Step
 from quorum.recovery.journal.repair_record import DONE, JOURNAL_FILE, NEW_SUFFIX, audits, refuse_pending, work_root_of
 from quorum.recovery.repairs.new_log import kept_log, merged, new_epoch_files, opening_batch, unvoted
-from quorum.recovery.repairs.repair_context import Outlook, look_ahead
+from quorum.recovery.repairs.repair_context import RepairContext, look_ahead
 from quorum.recovery.repairs.static_voters import StaticVoter, config_step
 
 
@@ -78,7 +79,7 @@ def propose_from_broker(
     if not brokers:
         raise RefusedError("no broker's log directory is named: say --broker-dir")
     own = _identity(files, new)
-    known = survey(read_copies(files, [*brokers, *copies]))
+    known = judged_evidence(files, read_copies(files, brokers, copies))
     refuse_conflicts(known)
     places = {find_place(files, path).metadata for path in brokers}
     chosen = next(copy for copy in known.copies if copy.place.metadata in places)
@@ -143,7 +144,7 @@ def _is_blank(files: Files, path: str) -> bool:
     return True
 
 
-def _refuse_inside(known: Survey, new: NewController) -> None:
+def _refuse_inside(known: RepairEvidence, new: NewController) -> None:
     made = os.path.realpath(new.log_dir)
     for copy in known.copies:
         read = os.path.realpath(copy.place.log_dir)
@@ -151,7 +152,7 @@ def _refuse_inside(known: Survey, new: NewController) -> None:
             raise RefusedError(f"{new.log_dir} and {copy.place.log_dir} lie in each other: name a new directory")
 
 
-def _voters(known: Survey, chosen: Copy, new: NewController, own: MetaProperties | None) -> VoterSet | None:
+def _voters(known: RepairEvidence, chosen: Copy, new: NewController, own: MetaProperties | None) -> VoterSet | None:
     """Return the new controller as the only voter, or None if the voters are static."""
     image = chosen.image
     refuse_newer_voters(chosen)
@@ -176,7 +177,8 @@ def _voters(known: Survey, chosen: Copy, new: NewController, own: MetaProperties
         )
     if not new.endpoints:
         raise RefusedError(
-            "nobody would find the new controller: say where it listens, --endpoint LISTENER://HOST:PORT"
+            "the new controller has no address, so no node could reach it. Give its listener: "
+            "--endpoint LISTENER://HOST:PORT"
         )
     refuse_other_listeners(chosen.voters, new.endpoints)
     key = ReplicaKey(node_id=NodeId(new.node_id), directory_id=_directory_of(new, own))
@@ -189,7 +191,7 @@ def _directory_of(new: NewController, own: MetaProperties | None) -> DirectoryId
 
 def _proposal(
     files: Files,
-    ahead: Outlook,
+    ahead: RepairContext,
     new: NewController,
     own: MetaProperties | None,
     voters: VoterSet | None,
@@ -229,7 +231,7 @@ def _proposal(
     )
 
 
-def _steps(ahead: Outlook, new: NewController, voters: VoterSet | None, others: Sequence[int]) -> list[Step]:
+def _steps(ahead: RepairContext, new: NewController, voters: VoterSet | None, others: Sequence[int]) -> list[Step]:
     ours = is_ours(voters) or is_ours(ahead.kept.voters)
     leader = contact(new.endpoints)
     cluster_id = ahead.known.cluster_id
@@ -270,10 +272,10 @@ def _warnings(others: Sequence[int], reused: int | None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _hard_to_find(known: Survey, new: NewController) -> Iterator[str]:
+def _hard_to_find(known: RepairEvidence, new: NewController) -> Iterator[str]:
     """Yield sentences about an id or an address that no controller had: brokers' configurations may not name it."""
     servers = "controller.quorum.bootstrap.servers (or controller.quorum.voters)"
-    image = known.told_by.image
+    image = known.best_with_metadata.image
     ids = set(known.in_force.ids) | {*map(int, image.cluster.controllers if image else ())}
     if ids and new.node_id not in ids:
         yield (
@@ -288,7 +290,7 @@ def _hard_to_find(known: Survey, new: NewController) -> Iterator[str]:
         )
 
 
-def _of_a_controller(known: Survey, chosen: Copy) -> Iterator[str]:
+def _of_a_controller(known: RepairEvidence, chosen: Copy) -> Iterator[str]:
     """Yield a sentence if the copy is a surviving voter's: it can go on in place, under its own id and address."""
     if known.is_voter(chosen):
         yield (
@@ -303,7 +305,7 @@ def _gone(name: str) -> FileChange:
 
 
 def _identity_files(
-    files: Files, ahead: Outlook, new: NewController, own: MetaProperties | None, request: Request
+    files: Files, ahead: RepairContext, new: NewController, own: MetaProperties | None, request: Request
 ) -> Iterator[FileChange]:
     """Yield `bootstrap.checkpoint`, if a cluster with these features has one, and meta.properties."""
     image = ahead.kept.image

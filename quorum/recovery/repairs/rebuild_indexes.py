@@ -25,7 +25,7 @@ from quorum.recovery.advice.newer_release import not_checked, refuse_newer_files
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.log_extent import suspects_of
-from quorum.recovery.evidence.repair_evidence import survey
+from quorum.recovery.evidence.repair_evidence import evidence_of
 from quorum.recovery.guards.request import Proposal, refuse_damaged
 from quorum.recovery.journal.changes import Content, FileChange, Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
@@ -51,7 +51,7 @@ def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
     refuse_pending(files, place.log_dir)
     own = read_copy(files, place)
     refuse_newer_files(own)
-    known = survey([own])
+    known = evidence_of([own])
     refuse_damaged(known, own)
     if own.passed_over is not None:
         raise RefusedError(f"{own.label} is damaged at {own.passed_over}. First: {trim_line(own)}")
@@ -59,26 +59,26 @@ def propose_rebuild_indexes(files: Files, target: str) -> Proposal:
         raise RefusedError(f"{own.label} ends in a torn write. First: {cut_line(known, own)}")
     if own.short is not None:
         raise RefusedError(
-            f"{own.label}: {own.short}. An index made anew would prove nothing any more. See what other copies hold "
-            f"(kraft recover inspect); where this is lost for good: `kraft recover truncate --dir {place.log_dir} --to "
-            f"{own.end.offset} --missing rest --accept-data-loss` first"
+            f"{own.label}: {own.short}. A rebuilt index would no longer show that. See what other copies hold "
+            f"(kraft recover inspect). If the records are lost for good: `kraft recover truncate --dir {place.log_dir} "
+            f"--to {own.end.offset} --missing rest --accept-data-loss` first"
         )
     changes = tuple(_changes(files, own))
     if not changes:
-        raise AlreadyDoneError(f"{own.label}: its indexes and {EPOCH_FILE} are what the log says already")
+        raise AlreadyDoneError(f"{own.label}: its indexes and {EPOCH_FILE} already agree with the log")
     rewrite = Rewrite(
         action="rebuild-indexes",
         log_dir=place.log_dir,
         changes=changes,
-        facts=facts_of(survey([own]), own),
+        facts=facts_of(evidence_of([own]), own),
     )
     return Proposal(
         action="rebuild-indexes",
         rewrites=(rewrite,),
         says=(
-            f"found: beside the log of {own.label}, {_said(changes)} {'are' if len(changes) > 1 else 'is'} not what "
-            "the log says",
-            f"changes: {'they are' if len(changes) > 1 else 'it is'} made anew from the log",
+            f"found: beside the log of {own.label}, {_said(changes)} {'disagree' if len(changes) > 1 else 'disagrees'} "
+            "with the log",
+            f"changes: {'they are' if len(changes) > 1 else 'it is'} rebuilt from the log",
         ),
         keeps="every byte of the log, its checkpoints, and the node's vote",
         warnings=not_checked([own]),

@@ -17,13 +17,13 @@ from metadata_log.voters import Endpoint, VoterSet
 from quorum.recovery.advice.clones import clone_notes
 from quorum.recovery.advice.commands import check_result
 from quorum.recovery.advice.newer_release import not_checked
-from quorum.recovery.advice.plan import may_lose
+from quorum.recovery.advice.possible_repairs import may_lose
 from quorum.recovery.advice.unable_to_follow import left_behind, set_aside, warning_of, who_holds
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.lost_records import excess, shortfalls
-from quorum.recovery.evidence.repair_evidence import Survey, with_told
+from quorum.recovery.evidence.lost_records import lost_records, shortfalls
+from quorum.recovery.evidence.repair_evidence import RepairEvidence, with_audited_repairs
 from quorum.recovery.guards.epoch_gap import new_epoch
-from quorum.recovery.guards.liveness import Answer, silence
+from quorum.recovery.guards.liveness import ProbeResult, silence
 from quorum.recovery.guards.request import (
     Proposal,
     Request,
@@ -35,17 +35,18 @@ from quorum.recovery.guards.request import (
     strange_missing,
     unlisted,
 )
-from quorum.recovery.journal.audited_repairs import told_repairs
+from quorum.recovery.journal.audited_repairs import audited_repairs
 from quorum.recovery.journal.changes import FileChange, Rewrite
-from quorum.recovery.journal.repair_facts import LostRecords, MayLose, RepairFacts, Step, kept_words
+from quorum.recovery.journal.next_steps import Step
+from quorum.recovery.journal.repair_facts import LostRecords, MayLose, RepairFacts, kept_words
 from quorum.recovery.journal.repair_record import work_root_of
 from quorum.recovery.repairs.audit_facts import facts_of
-from quorum.recovery.repairs.conflicting_repairs import refuse_rivals, rivals_of
+from quorum.recovery.repairs.conflicting_repairs import conflicting_repairs_of, refuse_conflicting_repairs
 from quorum.recovery.repairs.new_log import merged, whole_log
 from quorum.recovery.repairs.undo import is_undoable
 
 
-class Outlook(msgspec.Struct, frozen=True, kw_only=True):
+class RepairContext(msgspec.Struct, frozen=True, kw_only=True):
     """The evidence, the kept copy, and the conclusions.
 
     Attributes:
@@ -53,12 +54,12 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
         is_begun: an earlier run has already appended that epoch to the kept log; only other directories get it now.
     """
 
-    known: Survey
+    known: RepairEvidence
     kept: Copy
     epoch: int
     lost: tuple[LostRecords, ...]
     may_lose: MayLose | None
-    asked: tuple[Answer, ...]
+    asked: tuple[ProbeResult, ...]
     notes: tuple[str, ...] = ()
     is_begun: bool = False
 
@@ -128,8 +129,8 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
         damage = self.kept.passed_over
         if damage is not None:
             yield (
-                f"what stands before offset {self.kept.start_offset} goes, it is damaged at {damage}; {damage.held_by} "
-                "holds all that it said"
+                f"the log before offset {self.kept.start_offset} is dropped: it is damaged at {damage}; "
+                f"{damage.held_by} holds the same metadata"
             )
 
     def _epoch_line(self) -> str:
@@ -143,7 +144,7 @@ class Outlook(msgspec.Struct, frozen=True, kw_only=True):
 
 def look_ahead(
     files: Files,
-    known: Survey,
+    known: RepairEvidence,
     kept: Copy,
     request: Request,
     *,
@@ -151,7 +152,7 @@ def look_ahead(
     writes: Sequence[Endpoint],
     makes: Sequence[str] = (),
     is_begun: bool = False,
-) -> Outlook:
+) -> RepairContext:
     """Return the context of going on from `kept`, once nothing forbids it. `instead`: the advice if records are lost.
 
     `writes`: the voters' endpoints by this repair. `makes`: log directories that the repair creates, without a copy.
@@ -163,17 +164,17 @@ def look_ahead(
     asked = refuse_unsafe(known, request, writes=writes)
     roots = [work_root_of(path) for path in (*(copy.place.log_dir for copy in known.copies), *makes)]
     chosen = [] if request.work_root is None else [request.work_root]
-    known = with_told(known, told_repairs(files, [*roots, *chosen], known.cluster_id))
-    rivals = rivals_of(files, known, makes)
-    refuse_rivals(files, rivals, accept_data_loss=request.accept_data_loss)
-    known = msgspec.structs.replace(known, told=(*known.told, *rivals.repairs))
+    known = with_audited_repairs(known, audited_repairs(files, [*roots, *chosen], known.cluster_id))
+    rivals = conflicting_repairs_of(files, known, makes)
+    refuse_conflicting_repairs(files, rivals, accept_data_loss=request.accept_data_loss)
+    known = msgspec.structs.replace(known, audited=(*known.audited, *rivals.repairs))
     refuse_lost_votes(known, request)
     refuse_other_repair(known, kept, request, partial(is_undoable, files))
-    lost = (*excess(files, known, kept), *shortfalls(known))
+    lost = (*lost_records(files, known, kept), *shortfalls(known))
     refuse_loss([found for found in lost if found.says_something], request, instead)
     # After the repairs by audit files have joined the evidence: the new epoch must be above theirs, too.
     epoch = int(kept.end.epoch) if is_begun else new_epoch(known, request.epoch_gap)
-    return Outlook(
+    return RepairContext(
         known=known,
         kept=kept,
         epoch=epoch,
@@ -192,24 +193,24 @@ def look_ahead(
     )
 
 
-def _forgotten(known: Survey) -> Iterator[str]:
+def _forgotten(known: RepairEvidence) -> Iterator[str]:
     """Yield sentences about epochs and votes that no file holds any more: the new epoch may not be above them."""
     for path, why in known.lost_votes:
         yield f"{path}: {why}: an epoch and a vote that only this file held are forgotten"
 
 
-def _notes(known: Survey, epoch: int) -> Iterator[str]:
+def _notes(known: RepairEvidence, epoch: int) -> Iterator[str]:
     yield from () if known.undecided is None else (known.undecided,)
     yield from _forgotten(known)
     yield from _other_repairs(known, epoch)
 
 
-def _other_repairs(known: Survey, epoch: int) -> Iterator[str]:
+def _other_repairs(known: RepairEvidence, epoch: int) -> Iterator[str]:
     """Yield sentences about repairs that other directories had, or may have had: two repairs make two quorums."""
-    for one in known.told:
+    for one in known.audited:
         yield (
-            f"{one.work_dir} tells of a repair of {one.log_dir} at {one.at}, which began epoch {one.epoch}, and no "
-            "copy here has anything of it: name that directory with --copy, or see to it that nothing starts from it"
+            f"{one.work_dir} records a repair of {one.log_dir} at {one.at}, which began epoch {one.epoch}, and no copy "
+            "here shows that repair. Name that directory with --copy, or make sure that nothing starts from it"
         )
     if known.absent_voters:
         many, names = len(known.absent_voters) > 1, ", ".join(map(str, known.absent_voters))

@@ -18,7 +18,7 @@ from quorum.recovery.advice.directory_transfer import home_of, take_home
 from quorum.recovery.advice.epochs_at_end import refuse_ended
 from quorum.recovery.advice.newer_release import refuse_newer_voters
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.guards.request import (
     Proposal,
     Request,
@@ -33,7 +33,7 @@ from quorum.recovery.guards.request import (
 from quorum.recovery.journal.changes import FileChange, Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.repairs.new_log import kept_log, merged, new_epoch_files, opening_batch, unvoted
-from quorum.recovery.repairs.repair_context import Outlook, look_ahead
+from quorum.recovery.repairs.repair_context import RepairContext, look_ahead
 from quorum.recovery.repairs.targets import read_target
 
 
@@ -66,8 +66,8 @@ def _voter(own: Copy, endpoints: Sequence[Endpoint]) -> Voter:
     refuse_newer_voters(own)
     if own.kraft_version == 0 or voters is None:
         raise RefusedError(
-            f"{own.label} is at kraft.version 0: its voters stand in the configuration, not in the log. Use `kraft "
-            "recover static-voters`"
+            f"{own.label} is at kraft.version 0: the configuration names its voters, not the log. Use `kraft recover "
+            "static-voters`"
         )
     if identity.directory_id is None:
         raise RefusedError(f"{own.place.log_dir}/meta.properties names no directory.id, and a voter needs one")
@@ -85,7 +85,7 @@ def _voter(own: Copy, endpoints: Sequence[Endpoint]) -> Voter:
     return msgspec.structs.replace(known, key=key, endpoints=tuple(endpoints) or known.endpoints)
 
 
-def _refuse_needless(known: Survey, own: Copy, voter: Voter) -> None:
+def _refuse_needless(known: RepairEvidence, own: Copy, voter: Voter) -> None:
     if own.voters is not None and own.voters == VoterSet.of([voter]):
         refuse_ended(known)
         raise AlreadyDoneError(f"{own.label} is the only voter already: start it, there is nothing to repair")
@@ -93,7 +93,7 @@ def _refuse_needless(known: Survey, own: Copy, voter: Voter) -> None:
         refuse_majority(known)
 
 
-def _proposal(files: Files, ahead: Outlook, voter: Voter, request: Request) -> Proposal:
+def _proposal(files: Files, ahead: RepairContext, voter: Voter, request: Request) -> Proposal:
     own, node_id = ahead.kept, int(voter.key.node_id)
     voters = VoterSet.of([voter])
     present = files_in(files, own.place.log_dir)

@@ -24,9 +24,9 @@ from quorum.recovery.guards.addresses import refuse_no_host
 from quorum.recovery.guards.request import Proposal, Request
 from quorum.recovery.journal.changes import Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError, WrongOptionError
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import Command, Step, step_of
 from quorum.recovery.repairs.new_log import opening_batch, unvoted
-from quorum.recovery.repairs.repair_context import Outlook, look_ahead
+from quorum.recovery.repairs.repair_context import RepairContext, look_ahead
 from quorum.recovery.repairs.targets import read_targets
 
 VOTERS_KEY = "controller.quorum.voters"
@@ -77,8 +77,8 @@ def propose_static_voters(
     refuse_newer_voters(source)
     if source.kraft_version > 0:
         raise RefusedError(
-            f"{source.label} is at kraft.version {source.kraft_version}: its voters stand in the log, and the "
-            "configuration's are ignored. Use `kraft recover standalone` or `kraft recover voters`"
+            f"{source.label} is at kraft.version {source.kraft_version}: the log names its voters, and those of the "
+            "configuration are ignored. Use `kraft recover standalone` or `kraft recover voters`"
         )
     ids = _check_members(owned, named)
     if all(set(copy.static_voters) == set(ids) and copy.end.epoch == source.end.epoch for copy in owned):
@@ -112,7 +112,7 @@ def _check_members(owned: Sequence[Copy], named: Sequence[StaticVoter]) -> list[
 
 
 def _proposal(
-    files: Files, ahead: Outlook, owned: Sequence[Copy], named: Sequence[StaticVoter], request: Request
+    files: Files, ahead: RepairContext, owned: Sequence[Copy], named: Sequence[StaticVoter], request: Request
 ) -> Proposal:
     source, ids = ahead.kept, [voter.node_id for voter in named]
     batch = opening_batch(
@@ -160,8 +160,10 @@ def _homes(owned: Sequence[Copy], named: Sequence[StaticVoter], brokers: Collect
     ]
 
 
-def _steps(ahead: Outlook, owned: Sequence[Copy], named: Sequence[StaticVoter], gone: Sequence[int]) -> list[Step]:
-    start = Step(
+def _steps(
+    ahead: RepairContext, owned: Sequence[Copy], named: Sequence[StaticVoter], gone: Sequence[int]
+) -> list[Step]:
+    start = step_of(
         text="Start the controllers, and wait until one leads. Then restart the brokers"
         if len(named) > 1
         else "Start the controller, and wait until it leads. Then restart the brokers",
@@ -183,9 +185,9 @@ def _warnings(gone: Sequence[int]) -> tuple[str, ...]:
 
 def config_step(named: Sequence[StaticVoter]) -> Step:
     """Return the step with the configuration line of every node."""
-    return Step(
+    return step_of(
         text="In the configuration of every node, controllers and brokers alike",
-        commands=(f"{VOTERS_KEY}={','.join(map(str, named))}",),
+        commands=(Command(f"{VOTERS_KEY}={','.join(map(str, named))}"),),
     )
 
 

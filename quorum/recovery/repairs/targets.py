@@ -15,7 +15,8 @@ from metadata_log.storage.segment import segment_bases
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.read_copies import read_copies
-from quorum.recovery.evidence.repair_evidence import Survey, survey
+from quorum.recovery.evidence.judged_records import judged_evidence
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.guards.request import (
     files_in,
     refuse_broker,
@@ -34,7 +35,7 @@ from quorum.recovery.repairs.new_log import is_just_opened
 class Targets(msgspec.Struct, frozen=True, kw_only=True):
     """The evidence, the directories to change, and the copy whose log all of them get."""
 
-    known: Survey
+    known: RepairEvidence
     owned: tuple[Copy, ...]
     source: Copy
 
@@ -44,7 +45,7 @@ class Targets(msgspec.Struct, frozen=True, kw_only=True):
         return is_just_opened(self.source) and self.known.greatest_epoch == self.source.end.epoch
 
 
-def read_target(files: Files, target: str, copies: Sequence[str]) -> tuple[Survey, Copy]:
+def read_target(files: Files, target: str, copies: Sequence[str]) -> tuple[RepairEvidence, Copy]:
     """Read the directory to change and the further copies. Return the evidence of all and the copy of that directory.
 
     Raises:
@@ -53,7 +54,7 @@ def read_target(files: Files, target: str, copies: Sequence[str]) -> tuple[Surve
     """
     place = find_target(files, target)
     refuse_pending(files, place.log_dir)
-    known = survey(read_copies(files, [target, *copies]))
+    known = judged_evidence(files, read_copies(files, [target], copies))
     refuse_conflicts(known)
     own = next(copy for copy in known.copies if copy.place == place)
     refuse_strange_topic(own)
@@ -76,7 +77,7 @@ def read_targets(files: Files, targets: Sequence[str], copies: Sequence[str], na
     with_log = [place for place in places if place not in blank]
     if not with_log:
         raise RefusedError("none of the --dir holds a metadata log: make one with `kraft recover from-broker` first")
-    known = survey(read_copies(files, [*(place.metadata for place in with_log), *copies]))
+    known = judged_evidence(files, read_copies(files, [place.metadata for place in with_log], copies))
     refuse_conflicts(known)
     owned = tuple(_owned(files, known, place, is_blank=place in blank) for place in places)
     source = max(owned, key=lambda copy: copy.rank)
@@ -89,13 +90,13 @@ def read_targets(files: Files, targets: Sequence[str], copies: Sequence[str], na
     return Targets(known=known, owned=owned, source=source)
 
 
-def _owned(files: Files, known: Survey, place: Place, *, is_blank: bool) -> Copy:
+def _owned(files: Files, known: RepairEvidence, place: Place, *, is_blank: bool) -> Copy:
     if is_blank:
         return read_copy(files, place, may_be_blank=True)
     return next(copy for copy in known.copies if copy.place == place)
 
 
-def _refuse_foreign(known: Survey, owned: Sequence[Copy], copy: Copy) -> None:
+def _refuse_foreign(known: RepairEvidence, owned: Sequence[Copy], copy: Copy) -> None:
     identity = refuse_nameless(copy.place)
     if known.cluster_id is not None and identity.cluster_id != known.cluster_id:
         raise RefusedError(

@@ -18,7 +18,7 @@ from quorum.recovery.advice.commands import brokers_of, check_and_start, cut_lin
 from quorum.recovery.advice.directory_transfer import homes_of, take_home
 from quorum.recovery.advice.newer_release import not_checked
 from quorum.recovery.copies.log_copy import Copy
-from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.guards.liveness import silence
 from quorum.recovery.guards.request import (
     Proposal,
@@ -62,8 +62,8 @@ def propose_trim(files: Files, target: str, copies: Sequence[str], before: int, 
         rewrites=(rewrite,),
         says=(
             f"found: the beginning of the log of {own.label} is damaged at {damage}",
-            f"changes: the log begins at offset {own.start_offset} then, where {damage.held_by} ends, which is whole "
-            "and holds all that stood before",
+            f"changes: the log then begins at offset {own.start_offset}, where {damage.held_by} ends. That checkpoint "
+            "is intact and holds everything before",
         ),
         keeps=f"everything up to offset {own.end.offset} of epoch {own.end.epoch}: the checkpoint, every record behind "
         "it, and the node's vote; no new epoch begins",
@@ -74,11 +74,11 @@ def propose_trim(files: Files, target: str, copies: Sequence[str], before: int, 
             *not_checked(known.copies),
         ),
         asked=asked,
-        steps=(check, *take_home(homes_of([own], known.told_by.voters, brokers_of(known))), start),
+        steps=(check, *take_home(homes_of([own], known.best_with_metadata.voters, brokers_of(known))), start),
     )
 
 
-def _damage_of(known: Survey, own: Copy, before: int) -> PassedOver:
+def _damage_of(known: RepairEvidence, own: Copy, before: int) -> PassedOver:
     """Return the damage that the repair drops with the records before that offset.
 
     Raises:
@@ -93,8 +93,8 @@ def _damage_of(known: Survey, own: Copy, before: int) -> PassedOver:
         )
     if before != own.start_offset:
         raise RefusedError(
-            f"{damage.held_by} of {own.label} holds what stood before offset {own.start_offset}, and the log is sound "
-            f"from there on: say --before {own.start_offset}, not {before}"
+            f"{damage.held_by} of {own.label} holds everything before offset {own.start_offset}, and the log is intact "
+            f"from there on: give --before {own.start_offset}, not {before}"
         )
     if own.stop is not None or own.short is not None:
         raise RefusedError(

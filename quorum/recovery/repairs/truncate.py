@@ -21,16 +21,18 @@ from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.abandoned_branch import bounds_of, judged_by
 from quorum.recovery.evidence.conflicts import joined_end
+from quorum.recovery.evidence.cut_parts import cut_parts
 from quorum.recovery.evidence.electable import elects
 from quorum.recovery.evidence.lost_records import shortfalls, superseded
-from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.guards.liveness import Answer, silence
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
+from quorum.recovery.guards.liveness import ProbeResult, silence
 from quorum.recovery.guards.request import Proposal, Request, files_in, not_compared, refuse_unsafe, unlisted
 from quorum.recovery.journal.changes import Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
-from quorum.recovery.journal.repair_facts import LostRecords, ProvenCut, RepairFacts, Step
+from quorum.recovery.journal.next_steps import Step
+from quorum.recovery.journal.repair_facts import LostRecords, ProvenCut, RepairFacts
 from quorum.recovery.repairs.audit_facts import facts_of
-from quorum.recovery.repairs.cut_parts import cut_parts, forgets, steps_of_a_voter, why_not
+from quorum.recovery.repairs.cut_advice import forgets, steps_of_a_voter, why_not
 from quorum.recovery.repairs.new_log import cut_log
 from quorum.recovery.repairs.targets import read_target
 
@@ -46,9 +48,8 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
     _refuse_cutting_nothing(known, own, to)
     if to == 0:
         raise RefusedError(
-            f"--to 0 would leave nothing of the log of {own.label}: keep its {METADATA_DIRECTORY} elsewhere, and let "
-            "the node fetch the log anew; where none is left that it could fetch it from, see kraft recover inspect of "
-            "all copies"
+            f"--to 0 would leave nothing of the log of {own.label}. Move its {METADATA_DIRECTORY} away, and let the "
+            "node fetch the log again. If no controller has it, run `kraft recover inspect` on all copies"
         )
     kept = msgspec.structs.replace(
         read_copy(files, own.place, until=to, confirmed=own.confirmed, misnamed=own.prefix.misnamed),
@@ -60,8 +61,8 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
     if kept.state is None:
         raise RefusedError(
             f"{own.label} cannot be cut at {to}: "
-            f"{kept.prefix.problem or 'no checkpoint nor the beginning of the log is left'}. Let the "
-            "node fetch the log anew instead"
+            f"{kept.prefix.problem or 'neither a checkpoint nor the beginning of the log is left'}. Let the "
+            "node fetch the log again instead"
         )
     asked = refuse_unsafe(known, request, is_one_nodes=True)
     parts = cut_parts(files, known, own, to)
@@ -73,7 +74,7 @@ def propose_truncate(files: Files, target: str, copies: Sequence[str], to: int, 
     return _proposal(files, known, own, kept, parts, proof, asked, request)
 
 
-def _refuse_cutting_nothing(known: Survey, own: Copy, to: int) -> None:
+def _refuse_cutting_nothing(known: RepairEvidence, own: Copy, to: int) -> None:
     """Raise RefusedError if nothing would be cut. Never advise to start a node that does not start."""
     end = int(own.end.offset)
     is_cut_there = own.stop is not None or own.short is not None
@@ -97,7 +98,7 @@ def _refuse_cutting_nothing(known: Survey, own: Copy, to: int) -> None:
     )
 
 
-def _said(known: Survey, own: Copy, parts: Sequence[LostRecords]) -> str:
+def _said(known: RepairEvidence, own: Copy, parts: Sequence[LostRecords]) -> str:
     """Return a phrase for what may be lost."""
     said = list(map(str, parts))
     said += [] if own.stop is None else [f"all after {own.stop}"]
@@ -106,12 +107,12 @@ def _said(known: Survey, own: Copy, parts: Sequence[LostRecords]) -> str:
     return "; ".join([*said, *([f"{', '.join(holders)} went on from there"] if holders else [])])
 
 
-def _goes_on(known: Survey, own: Copy, copy: Copy) -> bool:
+def _goes_on(known: RepairEvidence, own: Copy, copy: Copy) -> bool:
     """Return True if `copy` has the whole valid prefix of `own`, and more."""
     return copy.end.offset > own.end.offset and joined_end(known.copies, own, copy) == own.end.offset
 
 
-def _proof(files: Files, known: Survey, own: Copy, to: int, parts: Sequence[LostRecords]) -> ProvenCut | None:
+def _proof(files: Files, known: RepairEvidence, own: Copy, to: int, parts: Sequence[LostRecords]) -> ProvenCut | None:
     """Return the proof that the cut loses no committed record, or None."""
     end = max(own.proved_end, int(own.end.offset))
     if not parts:
@@ -144,7 +145,7 @@ def _proof(files: Files, known: Survey, own: Copy, to: int, parts: Sequence[Lost
     return None
 
 
-def _held_elsewhere(known: Survey, own: Copy, to: int) -> ProvenCut | None:
+def _held_elsewhere(known: RepairEvidence, own: Copy, to: int) -> ProvenCut | None:
     """Return the proof that a majority without this node holds its log's historical extent and its unfinished write."""
     reach = max(own.proved_end, int(own.end.offset) + 1)
     holders = [
@@ -162,12 +163,12 @@ def _held_elsewhere(known: Survey, own: Copy, to: int) -> ProvenCut | None:
 
 def _proposal(
     files: Files,
-    known: Survey,
+    known: RepairEvidence,
     own: Copy,
     kept: Copy,
     parts: Sequence[LostRecords],
     proof: ProvenCut | None,
-    asked: Sequence[Answer],
+    asked: Sequence[ProbeResult],
     request: Request,
 ) -> Proposal:
     to = int(kept.end.offset)
@@ -216,7 +217,7 @@ def _with_proof(facts: RepairFacts, proof: ProvenCut | None) -> RepairFacts:
     return facts if proof is None else msgspec.structs.replace(facts, proof=str(proof), proven=proof)
 
 
-def _was_committed(known: Survey, own: Copy, to: int, losses: Sequence[LostRecords]) -> bool:
+def _was_committed(known: RepairEvidence, own: Copy, to: int, losses: Sequence[LostRecords]) -> bool:
     """Return True if any of the cut records is proven committed, or any that the damage behind the cut destroyed."""
     bounds = bounds_of(known.copies, known.bounds, own)
     is_gone = own.proved_end > to and judged_by(bounds, to, own.proved_end) == "was"
@@ -237,7 +238,7 @@ def _and_before(kept: Copy) -> str:
     """Return the end of a sentence about a damaged beginning that is dropped without loss, or nothing."""
     if kept.passed_over is None:
         return ""
-    return f"; so is what stood before offset {kept.start_offset}, which {kept.passed_over.held_by} holds"
+    return f"; so is the log before offset {kept.start_offset}, which {kept.passed_over.held_by} holds"
 
 
 def _if_it_leads(step: Step) -> Step:

@@ -14,13 +14,14 @@ import msgspec
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.errors import MetadataLogError
 from metadata_log.files.port import Files
-from quorum.recovery.advice.commands import command, undo_line
+from quorum.recovery.advice.commands import undo_line
 from quorum.recovery.copies.copy_reader import read_copy
-from quorum.recovery.evidence.repair_evidence import Survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.guards.request import Proposal
 from quorum.recovery.journal.changes import Content, FileChange, Rewrite, sha256_of
 from quorum.recovery.journal.errors import RefusedError, WrongOptionError
 from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.journal.next_steps import command
 from quorum.recovery.journal.orphaned_files import staged, undecided
 from quorum.recovery.journal.repair_facts import RepairFacts
 from quorum.recovery.journal.repair_record import (
@@ -93,7 +94,7 @@ def is_undoable(files: Files, log_dir: str, root: str | None = None, work_dir: s
     return any(work_dir in (None, rewrite.undoes) for rewrite in proposal.rewrites)
 
 
-def with_undoable(files: Files, known: Survey) -> Survey:
+def with_undoable(files: Files, known: RepairEvidence) -> RepairEvidence:
     """Return the evidence with the directories whose last repair can be undone."""
     dirs = [copy.place.log_dir for copy in known.copies]
     return msgspec.structs.replace(known, undoable=frozenset(path for path in dirs if is_undoable(files, path)))
@@ -192,12 +193,12 @@ def _nothing_to_undo(known: list[RepairRecord], own: list[RepairRecord], log_dir
 
 
 def _warnings(record: RepairRecord, earlier: list[RepairRecord]) -> tuple[str, ...]:
-    said = [f"the directory is then as it was before {record.at}: what was wrong with it is wrong again"]
+    said = [f"the directory is then as it was before {record.at}, with the fault that the repair removed"]
     said += [] if record.facts.not_checked is None else [record.facts.not_checked]
     if earlier:
         said.append(
-            f"an earlier repair is still there, `kraft recover {earlier[-1].action}` of {earlier[-1].at}: the same "
-            "command once more takes it back, too"
+            f"an earlier repair remains, `kraft recover {earlier[-1].action}` of {earlier[-1].at}: run the same "
+            "command again to undo it, too"
         )
     return tuple(said)
 
@@ -208,7 +209,7 @@ def _told_together(files: Files, record: RepairRecord, work_root: str) -> Iterat
     root = None if work_root == work_root_of(record.log_dir) else work_root
     others = [path for path in others if not _was_taken_back(files, record, path, root or work_root_of(path))]
     if others:
-        lines = [undo_line(path, root) for path in others]
+        lines = [str(undo_line(path, root)) for path in others]
         yield (
             "one command repaired several directories: before anything starts, take it back in the others, too: "
             + "; ".join(lines)

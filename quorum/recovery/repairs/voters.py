@@ -19,7 +19,7 @@ from metadata_log.files.port import Files
 from metadata_log.ids import DirectoryId, InvalidIdError, NodeId, ReplicaKey, id_text, parse_directory_id
 from metadata_log.voters import GRPC_LISTENER, Endpoint, InvalidVoterError, Voter, VoterSet, kafka_listener_name
 from quorum.recovery.advice.clones import of_the_clone
-from quorum.recovery.advice.commands import brokers_of, command, contact, is_ours, never_again, rejoin, start_line
+from quorum.recovery.advice.commands import brokers_of, contact, is_ours, never_again, rejoin, start_line
 from quorum.recovery.advice.directory_transfer import homes_of, take_home
 from quorum.recovery.advice.newer_release import refuse_newer_voters
 from quorum.recovery.copies.log_copy import Copy
@@ -27,9 +27,9 @@ from quorum.recovery.guards.addresses import refuse_no_host
 from quorum.recovery.guards.request import Proposal, Request, refuse_second_quorum
 from quorum.recovery.journal.changes import Rewrite
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError, WrongOptionError
-from quorum.recovery.journal.repair_facts import Step
+from quorum.recovery.journal.next_steps import Command, Step, command, step_of
 from quorum.recovery.repairs.new_log import opening_batch, unvoted
-from quorum.recovery.repairs.repair_context import Outlook, look_ahead
+from quorum.recovery.repairs.repair_context import RepairContext, look_ahead
 from quorum.recovery.repairs.targets import read_targets
 
 _SET: Final = re.compile(
@@ -89,7 +89,7 @@ def propose_voters(
     refuse_newer_voters(source)
     if source.kraft_version == 0 or source.voters is None:
         raise RefusedError(
-            f"{source.label} is at kraft.version 0: its voters stand in the configuration. Use `kraft recover "
+            f"{source.label} is at kraft.version 0: the configuration names its voters. Use `kraft recover "
             "static-voters`"
         )
     voters = _new_set(source, owned, named)
@@ -114,9 +114,7 @@ def _new_set(source: Copy, owned: Sequence[Copy], named: Sequence[NamedVoter]) -
     where = [(at.host, at.port) for voter in voters for at in voter.endpoints]
     twice = next((at for at in where if where.count(at) > 1), None)
     if twice is not None:
-        raise WrongOptionError(
-            f"--set: {twice[0]}:{twice[1]} is named twice: each voter listens at an address of its own"
-        )
+        raise WrongOptionError(f"--set: {twice[0]}:{twice[1]} is named twice: give each voter its own address")
     return voters
 
 
@@ -126,7 +124,7 @@ def _voter(before: VoterSet, owned: Sequence[Copy], one: NamedVoter, listener: s
     directory_id = one.directory_id or (None if own is None else own.directory_id)
     if directory_id is None:
         raise RefusedError(
-            f"--set {one.node_id}: there is no --dir of node {one.node_id} that would tell its directory id. Name its "
+            f"--set {one.node_id}: no --dir is of node {one.node_id}, so its directory id is not known. Name its "
             "directory, or leave the node out, and let it join later"
         )
     endpoints = [Endpoint(name=listener, host=one.host, port=one.port)]
@@ -167,7 +165,9 @@ def _refuse_partial(owned: Sequence[Copy], voters: VoterSet) -> None:
             )
 
 
-def _proposal(files: Files, ahead: Outlook, owned: Sequence[Copy], voters: VoterSet, request: Request) -> Proposal:
+def _proposal(
+    files: Files, ahead: RepairContext, owned: Sequence[Copy], voters: VoterSet, request: Request
+) -> Proposal:
     source, ids = ahead.kept, [int(node_id) for node_id in voters.node_ids]
     leader_id = source.node_id if source.node_id is not None else ids[0]
     batch = opening_batch(source, epoch=ahead.epoch, leader_id=leader_id, voters=voters, now_ms=request.now_ms)
@@ -245,13 +245,16 @@ def _warnings(gone: Sequence[int], brokers: Collection[int]) -> tuple[str, ...]:
 def _start_all(owned: Sequence[Copy], voters: VoterSet, ours: bool, brokers: Collection[int]) -> list[Step]:
     at = ",".join(contact(voter.endpoints) or "HOST:PORT" for voter in voters)
     return [
-        Step(
+        step_of(
             text="In every node's configuration, controllers' and brokers': the new addresses",
-            commands=(f"controller.quorum.bootstrap.servers={at}", "listeners=... (each controller its own)"),
+            commands=(
+                Command(f"controller.quorum.bootstrap.servers={at}"),
+                Command("listeners=... (each controller its own)"),
+            ),
         ),
         *take_home(homes_of(owned, voters, brokers)),
-        Step(text="Start the controllers, each in its directory", commands=(start_line(ours=ours),)),
-        Step(
+        step_of(text="Start the controllers, each in its directory", commands=(start_line(ours=ours),)),
+        step_of(
             text="See that one leads, then restart the brokers",
             commands=(
                 command("kraft", "quorum", "describe", "--bootstrap-controller", at)

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from quorum.api.calls import PeerResponse, RegistrationAnswer
+from quorum.api.calls import PeerRequest, PeerResponse, RegistrationAnswer
 from quorum.api.controllers import RegisterController
 from quorum.api.error_codes import Error
 from quorum.api.raft_messages import (
@@ -187,7 +187,9 @@ _APIS: Final[dict[type[Any], _Api]] = {
 }
 
 
-def asked(request: object, offered: Offered, *, cluster_id: str | None, timeout_ms: int) -> Asked:
+def asked(
+    request: PeerRequest | RegisterController, offered: Offered, *, cluster_id: str | None, timeout_ms: int
+) -> Asked:
     """Return the request in the newest version that both sides support.
 
     Raises:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, cast
 
 from metadata_log.voters import Endpoint
-from quorum.api.calls import PeerResponse, RegistrationAnswer
+from quorum.api.calls import PeerRequest, PeerResponse, RegistrationAnswer
+from quorum.api.controllers import RegisterController
 from quorum.node.core.peer_failures import NOT_SENT, FailureKind, PeerFailure
 from quorum.transport.channel import MESSAGE_LIMIT_BYTES, address_of
 from quorum.transport.failures import foreign_protocol, of_system, of_timeout
@@ -52,7 +53,7 @@ class Pending:
 
     def __init__(
         self,
-        request: object,
+        request: PeerRequest | RegisterController,
         *,
         cluster_id: str | None,
         timeout_ms: int,
@@ -302,8 +303,8 @@ class _Wire(asyncio.Protocol):
         number = int.from_bytes(frame[:4], "big", signed=True)
         if offered is None:
             self._expect(number, self._correlation)
-            found: Any = offered_in(self._first, frame)
-            if isinstance(found, dict):
+            found = offered_in(self._first, frame)
+            if isinstance(found, Mapping):
                 self._offered = found
                 link.on_ready(self)
             else:

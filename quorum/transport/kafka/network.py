@@ -18,7 +18,8 @@ import msgspec
 import structlog
 
 from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
-from quorum.api.calls import ClientAnswer, PeerResponse, RegistrationAnswer
+from quorum.api.calls import ClientAnswer, PeerRequest, PeerResponse, RegistrationAnswer
+from quorum.api.controllers import RegisterController
 from quorum.api.raft_messages import (
     BeginQuorumEpochRequest,
     EndQuorumEpochRequest,
@@ -161,7 +162,7 @@ def _named(response: PeerResponse, listener: str) -> PeerResponse:
 
 
 def _pending(
-    request: object,
+    request: PeerRequest | RegisterController,
     cluster_id: str | None,
     timeout_ms: int,
     on_answer: Callable[[PeerResponse | RegistrationAnswer], None],

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from metadata_log.voters import CONTROLLER_LISTENER, Endpoint
 from quorum.transport.kafka.reader import BadFrame
 
 
-def only_partition(topics: Sequence[Any], field: str, ours: object) -> Any | None:
+def only_partition(topics: Sequence[Any], field: str, ours: str | UUID) -> Any | None:
     """Return the one partition of the topic whose `field` is `ours`, or None unless the request names exactly that."""
     if len(topics) != 1 or getattr(topics[0], field) != ours or len(topics[0].partitions) != 1:
         return None
     return topics[0].partitions[0]
 
 
-def answered_partition(topics: Sequence[Any], field: str, ours: object) -> Any:
+def answered_partition(topics: Sequence[Any], field: str, ours: str | UUID) -> Any:
     """Return the one partition in a response.
 
     Raises:

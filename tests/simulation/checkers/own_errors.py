@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def check_failure(node: Node, error: Exception) -> None:
     """Check a process that has ended by `error`."""
     if node.is_rotten and isinstance(error, CorruptBatchError | CorruptFileError):
-        node.world.note("rot is refused by a reader")
+        node.world.note("corruption is refused by a reader")
         return
     is_full = errno.ENOSPC in (getattr(error, "errno", None), getattr(error.__cause__, "errno", None))
     node.world.note("a disk is full" if is_full else "a sync or another call fails")

@@ -6,6 +6,7 @@ sends it, and which command. None is a decision.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
@@ -16,11 +17,13 @@ import msgspec
 import pytest
 
 import quorum.api
+import quorum.controller.handlers
 from kraft.v1 import controller_pb2
 from quorum.api.acls import CreateAcls, DeleteAcls, DescribeAcls
 from quorum.api.brokers import BrokerHeartbeat, RegisterBroker, UnregisterBroker
 from quorum.api.cluster import DescribeCluster
 from quorum.api.configs import AlterConfigs, IncrementalAlterConfigs
+from quorum.api.context import authorize
 from quorum.api.controllers import RegisterController, UnregisterController
 from quorum.api.described_configs import DescribeConfigs
 from quorum.api.directories import AssignReplicasToDirs
@@ -46,6 +49,8 @@ from quorum.transport.grpc.convert.calls import KINDS
 from quorum.transport.grpc.convert.parts import ANSWERED_LONG
 
 DOCS = Path(__file__).parents[3] / "docs"
+HANDLERS_OF_REQUESTS = Path(quorum.controller.handlers.__file__).parent
+HANDLER_TESTS = Path(__file__).parents[1] / "controller/handlers"
 
 
 class Places(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,6 +132,18 @@ def test_every_request_has_a_handler() -> None:
     assert set(HANDLERS) == _requests()
 
 
+def test_a_test_of_handlers_asks_every_request() -> None:
+    """`ControlledCluster.ask` compares a read with the response of a standby, if a test asks it."""
+    calls = (
+        node.func
+        for page in HANDLER_TESTS.glob("test_*.py")
+        for node in ast.walk(ast.parse(page.read_text()))
+        if isinstance(node, ast.Call)
+    )
+    made = {func.id for func in calls if isinstance(func, ast.Name)}
+    assert {request.__name__ for request in PLACES} - made == set()
+
+
 def test_every_request_over_grpc_has_its_row_of_conversions() -> None:
     assert {kind.request for kind in KINDS} == {request for request, places in PLACES.items() if places.grpc}
 
@@ -184,3 +201,31 @@ def test_every_other_place_that_is_named_is_there(
         assert run([*places.command.split(), "--help"]) == 0
         assert f"kraft {places.command}" in pages, "no page of docs names the command"
     capsys.readouterr()
+
+
+def test_every_handler_checks_a_right() -> None:
+    """A handler calls `authorize`, by itself or by its package: no other place checks a client's right.
+
+    A delegation token is renewed and expired by its owner and its renewers, who need no right.
+    """
+    calls: dict[str, set[str]] = {}
+    for page in HANDLERS_OF_REQUESTS.glob("*.py"):
+        made_here = ast.walk(ast.parse(page.read_text()))
+        for made in (node for node in made_here if isinstance(node, ast.FunctionDef | ast.ClassDef)):
+            named = {each.id for each in ast.walk(made) if isinstance(each, ast.Name)}
+            calls.setdefault(made.name, set()).update(named)
+    handlers = {name for name in calls if name.startswith("handle_")}
+    assert len(handlers) >= len(PLACES)
+    without = {name for name in handlers if not _reaches(name, authorize.__name__, calls)}
+    assert without == {"handle_renew_delegation_token", "handle_expire_delegation_token"}
+    assert not _reaches("handle_describe_acls", authorize.__name__, calls | {"why_no_acls": set()})
+
+
+def _reaches(name: str, searched: str, calls: dict[str, set[str]]) -> bool:
+    reached, due = set[str](), [name]
+    while due:
+        one = due.pop()
+        if one not in reached:
+            reached.add(one)
+            due += calls.get(one, ())
+    return searched in reached

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from shutil import copytree
 
@@ -106,6 +107,12 @@ def test_one_voter_of_three_proves_a_lower_bound_alone(clusters: Path, capsys: p
     assert " is committed. The log ends at 95, but the directories of 1 of 3 voters prove no more." in said
 
 
+def test_two_copies_of_a_voter_count_once(clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = shutil.copytree(clusters / "basic" / "node-1", tmp_path / "copy")
+    run(["check", str(clusters / "basic" / "node-1"), str(copy)])
+    assert "the directories of 1 of 3 voters prove no more." in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("words", [["check"], ["log", "verify"]])
 def test_json_is_a_list_of_findings(words: list[str], damaged: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*words, str(damaged.root), "-o", "json"]) == 1
@@ -144,7 +151,7 @@ def test_diff_shows_both_sides(clusters: Path, capsys: pytest.CaptureFixture[str
     nodes = [str(clusters / "failovers" / name) for name in ("node-1", "divergent-before/node-2", "node-3")]
     assert run(["log", "diff", *nodes]) == 0
     said = capsys.readouterr().out
-    assert "They part at offset 309" in said
+    assert "They diverge at offset 309" in said
     assert "node 1, node 3 (a majority): epoch 9" in said
     assert '309: TopicRecord {"name":"lost-1"' in said
     assert "The logs' records differ harmlessly in 3 replicas (1 note). kraft check judges the rest." in said

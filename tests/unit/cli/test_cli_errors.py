@@ -31,8 +31,8 @@ def what_a_node_chooses_ends_with_its_test(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_terminal_obeys_nothing_that_a_message_quotes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code_of(CliError("topic a\0b\x1b[2J\nis none")) == 1
-    assert capsys.readouterr().err == "kraft: topic a\\x00b\\x1b[2J\nis none\n"
+    assert exit_code_of(CliError("topic a\0b\x1b[2J\nis absent")) == 1
+    assert capsys.readouterr().err == "kraft: topic a\\x00b\\x1b[2J\nis absent\n"
 
 
 @pytest.mark.parametrize(

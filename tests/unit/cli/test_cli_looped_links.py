@@ -63,3 +63,11 @@ def test_an_odd_link_beside_a_disk_hides_nothing(ran: Ran, tmp_path: Path) -> No
     looped(tmp_path, "server.properties")
     status, out, _ = ran("log", "verify", str(tmp_path / "node-1"))
     assert (status, "Nothing is wrong" in out) == (0, True)
+
+
+def test_a_looped_bootstrap_checkpoint_is_a_finding(ran: Ran, tmp_path: Path) -> None:
+    link = looped(tmp_path, "data/bootstrap.checkpoint")
+    status, out, err = ran("check", str(tmp_path))
+    assert (status, err) == (1, "")
+    assert f"unreadable_file: node 1, {link}" in out
+    assert "node 2" in out

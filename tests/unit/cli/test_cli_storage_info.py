@@ -143,6 +143,22 @@ def test_a_metadata_directory_in_its_place_is_its_log_directorys(tmp_path: Path,
     assert (row["node_id"], row["problem"]) == (1, None)
 
 
+def test_a_log_whose_records_are_damaged_is_said_not_to_be_read(
+    clusters: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    disk = tmp_path / "data"
+    shutil.copytree(clusters / "basic/node-1/data", disk)
+    segment = disk / "__cluster_metadata-0/00000000000000000000.log"
+    written = bytearray(segment.read_bytes())
+    written[4000] ^= 1
+    segment.write_bytes(written)
+
+    assert run(["storage", "info", str(disk)]) == 0
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said == f"No record of a log was read. To read them: kraft log verify {disk}"
+    assert run(said.rpartition(": kraft ")[2].split()) == 1
+
+
 def test_an_export_is_no_log_directory(tmp_path: Path, capsys: Capture) -> None:
     assert run(["log", "export", str(FIXTURES / "basic/node-1"), str(tmp_path / "export")]) == 0
     capsys.readouterr()

@@ -10,7 +10,7 @@ LEADER = 2
 
 
 def _asked(transcript: Transcript) -> int:
-    """Whom the Fetch under way was sent to."""
+    """Return the node to which the pending Fetch was sent."""
     return transcript.asked[max(transcript.asked)].destination.node_id
 
 
@@ -51,7 +51,7 @@ def test_who_is_behind_by_more_than_an_answer_holds_waits_for_none_of_them() -> 
         return "parked=1" in transcript.machine.describe()
 
     transcript.run(f"fetch id=10 from=9 epoch=1 at={end - 3}@1 hw=0")
-    assert parked(), "it may lack no more than what was appended last"
+    assert parked(), "it may lack only the last append"
     transcript.run("wait")
     assert not parked()
     transcript.run(f"fetch id=11 from=9 epoch=1 at={end - 2}@1 hw=0")

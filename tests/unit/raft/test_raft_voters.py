@@ -26,9 +26,11 @@ from tests.support.voter_cluster import VoterCluster
 from tests.support.voter_random_scenarios import VOTER_ACTIONS, run_voter_scenario
 
 RED_SEEDS = (56, 162, 219, 342, 422)
-"""56: a leader that had removed itself was needed, and did not stand. 162: two deadlines of an observer came together.
-219: a voter that did not know that it was one refused every pre-vote. 342, 422: what the tests took for a replaced
-disk."""
+"""The faults that these seeds found.
+
+56: a leader that had removed itself was needed, and did not campaign. 162: two deadlines of an observer fell together.
+219: a voter that did not know of its addition rejected every pre-vote. 342, 422: the tests wrongly saw a replaced disk.
+"""
 
 
 @pytest.mark.parametrize("seed", RED_SEEDS)
@@ -158,7 +160,7 @@ def test_who_was_removed_does_not_join_again_by_itself() -> None:
 def test_an_addition_that_the_log_proves_was_a_vote_though_the_process_has_restarted(
     records_of_the_next_epoch: int,
 ) -> None:
-    """Its own addition is the last that it knows of the voters; that it was removed stands in what was trimmed."""
+    """Its own addition is the last voter change that it knows. The record of its removal was trimmed."""
     cluster = VoterCluster(1, 3, 1, auto_join=True)
     added = cluster.nodes[4]
     before = cluster.voter_set
@@ -197,7 +199,7 @@ def test_a_voter_that_comes_back_elsewhere_says_so() -> None:
 
 
 def test_a_voter_that_does_not_know_that_it_is_one_is_counted_on() -> None:
-    """Of four voters three decide. The fourth was cut off from the record, and the leader that wrote it died."""
+    """Three of four voters are a majority. The fourth did not get the record, and the leader that wrote it died."""
     cluster = _started(spares=1)
     leader = cluster.leader()
     assert leader is not None

@@ -45,7 +45,7 @@ def copy_of(files: SimulatedFiles, path: str = "/n1") -> Copy:
 
 
 def position_of(offset: int) -> int:
-    """Where the batch that begins at that offset stands in the first segment."""
+    """Return the position in the first segment of the batch that begins at that offset."""
     whole = read_file(cluster(1), FIRST)
     at = 0
     while int.from_bytes(whole[at : at + 8], "big") < offset:
@@ -84,9 +84,9 @@ def test_inspect_says_what_is_damaged_and_loses_nothing() -> None:
     assert "(3 of 3: controllers 1, 2, 3): no metadata is lost" in found.plan.situation
     assert said(found)[0] == TRIM
     assert not any("--accept-data-loss" in line for line in said(found))
-    fault = fault_of(next(copy for copy in found.survey.copies if copy.node_id == 1)) or ""
+    fault = fault_of(next(copy for copy in found.evidence.copies if copy.node_id == 1)) or ""
     assert f"{FIRST}, position 0 (offset 207)" in fault
-    assert f"{CHECKPOINT:020d}-0000000001.checkpoint holds all that stood before offset 244" in fault
+    assert f"{CHECKPOINT:020d}-0000000001.checkpoint holds everything before offset 244" in fault
 
 
 def test_two_of_three_damaged_so_are_mended_and_make_the_majority() -> None:
@@ -96,7 +96,7 @@ def test_two_of_three_damaged_so_are_mended_and_make_the_majority() -> None:
     assert "A majority of the voters is here and sound (2 of 3" in found.plan.situation
     assert said(found)[:2] == [TRIM, TRIM.replace("/n1", "/n3")]
     assert not found.is_whole
-    with pytest.raises(RefusedError, match=r"mend what keeps them from starting .*--before 244.*start them"):
+    with pytest.raises(RefusedError, match=r"repair what keeps them from starting .*--before 244.*start them"):
         propose_standalone(files, "/n1", ["/n3"], request())
     trim(files)
     repair(files, lambda files: propose_trim(files, "/n3", [], CHECKPOINT, request()), "/n3")
@@ -138,7 +138,7 @@ def test_a_sole_survivor_goes_on_alone_with_all_of_it() -> None:
     found = inspect_copies(files, ["/n1"])
     assert not any("--accept-data-loss" in line for line in said(found))
     proposal = propose_standalone(files, "/n1", [], request())
-    assert any("what stands before offset 244 goes" in line for line in proposal.says)
+    assert any("the log before offset 244 is dropped" in line for line in proposal.says)
     repair(files, lambda files: propose_standalone(files, "/n1", [], request()), "/n1")
     after = copy_of(files)
     assert (after.start_offset, after.end.offset) == (CHECKPOINT, END + 2)
@@ -156,7 +156,7 @@ def test_cutting_the_end_drops_the_damaged_beginning_too() -> None:
     with pytest.raises(RefusedError, match="One command does both: kraft recover truncate --dir /n1 --to 326"):
         propose_trim(files, "/n1", [], CHECKPOINT, request())
     proposal = propose_truncate(files, "/n1", [], END, request())
-    assert any("so is what stood before offset 244" in line for line in proposal.says)
+    assert any("so is the log before offset 244" in line for line in proposal.says)
     repair(files, lambda files: propose_truncate(files, "/n1", [], END, request()), "/n1")
     assert fault_of(copy_of(files)) is None
     assert copy_of(files).start_offset == CHECKPOINT
@@ -168,7 +168,7 @@ def test_other_repairs_name_the_command() -> None:
         propose_rebuild_indexes(files, "/n1")
     with pytest.raises(RefusedError, match="its end is sound: kraft recover truncate --dir /n1 --before 244"):
         propose_truncate(files, "/n1", [], END, request())
-    with pytest.raises(RefusedError, match="say --before 244, not 207"):
+    with pytest.raises(RefusedError, match="give --before 244, not 207"):
         trim(files, 207)
     with pytest.raises(AlreadyDoneError, match="is sound: nothing is dropped"):
         trim(cluster(1))
@@ -190,7 +190,7 @@ def test_a_segment_that_is_gone_behind_the_checkpoint_is_a_gap_and_not_the_begin
     assert "this segment begins at 294, where 244 is due" in (fault_of(copy) or "")
     assert copy.end.offset == CHECKPOINT
     found = inspect_copies(files, ["/n1"])
-    assert len(found.survey.voters) == 3
+    assert len(found.evidence.voters) == 3
     assert any("loses offsets 244 to 326" in f"loses {line}" for one in found.plan.repairs for line in one.loses)
     repair(files, lambda files: propose_truncate(files, "/n1", [], CHECKPOINT, request(accept_data_loss=True)), "/n1")
     assert fault_of(copy_of(files)) is None

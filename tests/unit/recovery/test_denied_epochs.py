@@ -48,7 +48,7 @@ def failovers(*nodes: int, flipped: int, bit: int = 16) -> SimulatedFiles:
 
 
 def copy_of(found: Inspection, path: str) -> Copy:
-    return next(copy for copy in found.survey.copies if copy.place.log_dir == path)
+    return next(copy for copy in found.evidence.copies if copy.place.log_dir == path)
 
 
 def lines(found: Inspection) -> str:
@@ -58,7 +58,7 @@ def lines(found: Inspection) -> str:
 @pytest.mark.parametrize("bit", BITS)
 def test_of_brokers_copies_the_one_that_loses_nothing_is_gone_on_from(bit: int) -> None:
     found = inspect_copies(failovers(11, 12, flipped=11, bit=bit), ["/n11", "/n12"])
-    assert found.survey.best.place.log_dir == "/n12"
+    assert found.evidence.best.place.log_dir == "/n12"
     assert copy_of(found, "/n11").rank == (8, 309)
     assert "kraft recover from-broker --broker-dir /n12 --copy /n11" in lines(found)
     assert "--broker-dir /n11" not in lines(found)
@@ -71,7 +71,7 @@ def test_a_sound_majority_is_one_and_nobody_else_is_blamed(bit: int) -> None:
     found = inspect_copies(files, VOTERS)
     assert found.plan.is_whole
     assert "(2 of 3: controllers 2, 3): no metadata is lost." in found.plan.situation
-    assert not found.survey.stale
+    assert not found.evidence.stale
     assert "Start controllers 2, 3 as they are" in lines(found)
     assert "Never start node 1 (/n1): it is damaged" in lines(found)
     fault = fault_of(copy_of(found, "/n1")) or ""
@@ -83,7 +83,7 @@ def test_a_sound_majority_is_one_and_nobody_else_is_blamed(bit: int) -> None:
 
 def test_a_second_leaders_record_in_one_epoch_is_a_fault() -> None:
     found = inspect_copies(failovers(1, 2, 3, flipped=1, bit=1), VOTERS)
-    assert "another LeaderChange stands amid epoch 8" in (fault_of(copy_of(found, "/n1")) or "")
+    assert "epoch 8 has another LeaderChange here" in (fault_of(copy_of(found, "/n1")) or "")
     assert copy_of(found, "/n1").prefix.elections[-1].offset < 309
     assert found.plan.is_whole
 
@@ -92,7 +92,7 @@ def test_among_four_controllers_it_is_the_one_whose_files_deny_it() -> None:
     files = load_nodes("dynamic-voters", 1, 2, 3, 4)
     end_with_leader(files, "/n4", 4)
     found = inspect_copies(files, ["/n1", *VOTERS[1:], "/n4"])
-    assert not found.survey.stale
+    assert not found.evidence.stale
     assert "Never start node 4 (/n4): it is damaged" in lines(found)
     assert "Start controllers 2, 3 as they are" in lines(found)
     assert not verify_directories(files, ["/n1", *VOTERS[1:], "/n4"]).problems
@@ -103,7 +103,7 @@ def test_a_copy_that_loses_nothing_goes_before_one_of_a_later_epoch() -> None:
     files = failovers(11, 12, flipped=11)
     know_epoch(files, "/n11", 30)
     found = inspect_copies(files, ["/n11", "/n12"])
-    assert found.survey.best.place.log_dir == "/n11"
+    assert found.evidence.best.place.log_dir == "/n11"
     assert "kraft recover from-broker --broker-dir /n12 --copy /n11" in lines(found)
     assert "--accept-data-loss" not in lines(found)
 
@@ -164,7 +164,7 @@ def test_which_file_is_believed(latest: int | None, starts: dict[int, int], epoc
 
 
 def test_a_checkpoint_of_the_epoch_is_believed_against_an_older_quorum_state() -> None:
-    """As restored: what was written beside the log is whole, and no bit of one file is wrong in another's name."""
+    """The quorum-state may come from a backup. The checkpoint is whole, so no flipped bit made up its epoch."""
     own = OwnEpochs(latest=3, starts={})
     assert own.denial(5, 309) is not None
     assert msgspec.structs.replace(own, reached=frozenset({5})).denial(5, 309) is None

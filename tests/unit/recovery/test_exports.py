@@ -1,4 +1,4 @@
-"""Exports (`kraft log export`) beside or in place of log directories: read as copies that nobody starts from."""
+"""Exports (`kraft log export`) beside or in place of log directories count as copies that no node starts on."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_a_log_had_lost_when_it_was_exported_is_known(bench: Bench) -> None
     with last_segment(node).open("r+b") as log:
         log.truncate(last_segment(node).stat().st_size - 300)
     export_replica(node, export)
-    [copy] = inspect_copies(OsFiles(), [str(export)]).survey.copies
+    [copy] = inspect_copies(OsFiles(), [str(export)]).evidence.copies
     assert copy.short is not None
     assert copy.proved_end > copy.end.offset
 
@@ -64,7 +64,7 @@ def test_what_a_log_had_lost_when_it_was_exported_is_known(bench: Bench) -> None
 def test_a_live_high_watermark_in_the_manifest_is_known_to_be_committed(bench: Bench) -> None:
     export = bench.root / "export"
     export_replica(bench.node("basic", 1), export, high_watermark=90)
-    bounds = inspect_copies(OsFiles(), [str(export)]).survey.bounds
+    bounds = inspect_copies(OsFiles(), [str(export)]).evidence.bounds
     assert (bounds.lower, bounds.upper) == (90, None)
     assert bounds.because == "replica 1 gave it as its high watermark"
 
@@ -72,7 +72,7 @@ def test_a_live_high_watermark_in_the_manifest_is_known_to_be_committed(bench: B
 def test_static_voters_are_told_by_the_manifest(clusters: Path, tmp_path: Path) -> None:
     export = tmp_path / "export"
     export_replica(clusters / "static-3.9" / "node-11" / "data", export)
-    known = inspect_copies(OsFiles(), [str(export)]).survey
+    known = inspect_copies(OsFiles(), [str(export)]).evidence
     assert [int(voter.node_id) for voter in known.voters] == [1, 2, 3]
 
 
@@ -81,7 +81,7 @@ def test_a_damaged_export_is_not_taken(bench: Bench, capsys: pytest.CaptureFixtu
     flipped(last_segment_of(export), 2000)
     words = ["recover", "from-broker", "--broker-dir", str(export), "--dir", str(bench.root / "new"), "--node-id", "1"]
     assert run([*words, *HERE, "--missing", "rest", *NO_WAIT]) == 1
-    assert "in an export nothing is mended: name the directory it was made of" in capsys.readouterr().err
+    assert "no repair changes an export: name the directory it was made of" in capsys.readouterr().err
 
 
 def test_verify_starts_nothing_from_an_export(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:

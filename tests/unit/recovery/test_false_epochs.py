@@ -68,10 +68,10 @@ def test_it_is_not_the_best_and_sound_voters_start_as_they_are(bit: int) -> None
     flip(files, "/n11", -1, bit)
     found = inspect_copies(files, ["/n1", "/n2", "/n3", "/n11", "/n12"])
     assert found.is_whole
-    assert found.survey.best.label == "node 2 (/n2)"
-    assert found.survey.copies[-1].label == "node 11 (/n11)"
-    assert not found.survey.stale
-    assert (found.survey.bounds.lower, found.survey.bounds.upper) == (96, 96)
+    assert found.evidence.best.label == "node 2 (/n2)"
+    assert found.evidence.copies[-1].label == "node 11 (/n11)"
+    assert not found.evidence.stale
+    assert (found.evidence.bounds.lower, found.evidence.bounds.upper) == (96, 96)
     assert "Start controllers 2, 3, 1 as they are" in lines(found)
 
 
@@ -82,7 +82,7 @@ def test_a_voter_that_lagged_is_not_sound_and_elects_nobody(bit: int) -> None:
     flip(files, "/n1", -1, bit)
     found = inspect_copies(files, ["/n1", "/n2"])
     assert not found.is_whole
-    assert found.survey.best.label == "node 2 (/n2)"
+    assert found.evidence.best.label == "node 2 (/n2)"
     assert "as they are" not in lines(found)
     assert "kraft recover standalone --dir /n2 --copy /n1" in lines(found)
     assert "half done" not in found.plan.situation
@@ -102,13 +102,13 @@ def test_what_follows_a_leaders_own_record_shows_that_its_epoch_is_false(bit: in
     before = of(files, "/n1").prefix.elections
     flip(files, "/n1", 55, bit)
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
-    copy = next(one for one in found.survey.copies if one.label == "node 1 (/n1)")
-    assert copy is found.survey.copies[-1]
+    copy = next(one for one in found.evidence.copies if one.label == "node 1 (/n1)")
+    assert copy is found.evidence.copies[-1]
     assert copy.rank == (1, 55)
     assert copy.prefix.elections == before[:-1]
     assert f"epoch {2 ^ bit} begins here, and the next batch is of an earlier one" in (fault_of(copy) or "")
-    assert found.survey.greatest_epoch == max(2 ^ bit, 3)
-    assert not found.survey.stale
+    assert found.evidence.greatest_epoch == max(2 ^ bit, 3)
+    assert not found.evidence.stale
 
 
 @pytest.mark.parametrize("bit", EVERY_BIT)
@@ -117,8 +117,8 @@ def test_so_it_is_with_the_first_record_of_all(bit: int) -> None:
     flip(files, "/n11", 0, bit)
     found = inspect_copies(files, ["/n2", "/n3", "/n11"])
     assert found.is_whole
-    assert found.survey.copies[-1].rank == (-1, 0)
-    assert not found.survey.stale
+    assert found.evidence.copies[-1].rank == (-1, 0)
+    assert not found.evidence.stale
 
 
 @pytest.mark.parametrize("bit", [2, 4, 0x1000])
@@ -137,14 +137,14 @@ def test_an_old_copy_is_not_newer_than_the_voters_own_for_such_a_bit() -> None:
     lagging(files, "basic/node-1/data", "/old", 62)
     flip(files, "/old", -1, 0x1000)
     found = inspect_copies(files, ["/n1", "/n2", "/n3", "/old"])
-    assert [one.copy.label for one in found.survey.stale] == ["node 1 (/old)"]
+    assert [one.copy.label for one in found.evidence.stale] == ["node 1 (/old)"]
     assert found.plan.is_whole
 
 
 def test_a_repair_writes_above_it_all_the_same() -> None:
     files = basic(2, 11)
     flip(files, "/n11", -1, 0x1000)
-    known = inspect_copies(files, ["/n2", "/n11"]).survey
+    known = inspect_copies(files, ["/n2", "/n11"]).evidence
     assert known.greatest_epoch == 0x1001
     assert new_epoch(known, 1000) == 0x1001 + 1000
     assert of(files, "/n11").greatest_epoch == 1

@@ -68,8 +68,8 @@ def test_a_majority_with_it_is_here_once_the_file_is_away(fault: Callable[[Simul
     assert "as they are" not in said
     assert said.index(MOVE) < said.index("Then start controllers 2, 1: they elect a leader")
     assert not found.is_whole  # something is to be done first
-    assert not found.survey.stale
-    assert found.survey.bounds.upper == 96
+    assert not found.evidence.stale
+    assert found.evidence.bounds.upper == 96
     assert not verify_directories(files, ["/n1", "/n2"]).is_sound
 
 

@@ -54,7 +54,7 @@ def facts(files: SimulatedFiles, until: int | None) -> tuple[object, ...]:
         copy = read_copy(files, find_place(files, "/n1"), until=until)
     except RefusedError as error:
         return (str(error),)
-    plain = {name: getattr(copy, name) for name in Copy.__struct_fields__ if name != "prefix"}
+    plain = {name: getattr(copy, name) for name in Copy.__struct_fields__ if name not in ("prefix", "replica")}
     plain |= {
         name: getattr(copy.prefix, name) for name in ValidPrefix.__struct_fields__ if name not in ("sums", "state")
     }

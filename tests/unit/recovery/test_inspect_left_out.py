@@ -45,7 +45,7 @@ def test_each_bad_directory_is_named_and_the_others_are_judged(
         strict=True,
     ):
         assert any(str(path) in line and what in line for line in left_out), (path, left_out)
-    assert f"  1. Before any repair, mend what keeps {bad[3]} from being read" in said
+    assert f"  1. Before any repair, fix what keeps {bad[3]} from being read" in said
 
 
 def test_where_one_may_not_look_the_others_are_judged(clusters: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,7 +60,7 @@ def test_where_one_may_not_look_the_others_are_judged(clusters: Path, capsys: py
         closed.chmod(0o755)
     for path in (closed, metadata(half) / "quorum-state"):
         assert f"LEFT OUT: {path} cannot be read (Permission denied): run this as the user that the node" in said
-    assert f"  1. Before any repair, mend what keeps {closed}, {half} from being read" in said
+    assert f"  1. Before any repair, fix what keeps {closed}, {half} from being read" in said
     assert f"kraft recover standalone --dir {sound}" in said
     assert "nothing is changed. Until step 1 is done, this is refused:" in " ".join(said.split())
 
@@ -139,7 +139,7 @@ def test_another_clusters_log_under_this_clusters_id_is_left_out(
     (left_out,) = [line for line in said.splitlines() if line.startswith("LEFT OUT: ")]
     assert left_out == (
         f"LEFT OUT: node 2 ({other}): not one batch that this log begins with is that of node 1 and node 3: it is "
-        "another cluster's, and nothing here is judged by it."
+        "another cluster's, and nothing here is judged by it: find out how it came here; do not start the node."
     )
     assert "CONFLICT" not in said
     assert "not possible" not in said

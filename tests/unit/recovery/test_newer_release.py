@@ -88,11 +88,11 @@ def test_who_votes_and_how_far_is_known(case: NewerLog, clusters: Path, tmp_path
 
     found = inspect_copies(FILES, data(cluster, 1, 11, 12))
 
-    assert found.survey.in_force.ids == (1, 2, 3)
-    assert {int(copy.end.offset) for copy in found.survey.copies} == {end_of(cluster)}
-    assert all(copy.stop is None and copy.prefix.problem is None for copy in found.survey.copies)
-    assert part_of(case) in found.survey.newer.text()
-    assert found.survey.newer.hides_metadata == case.hides_metadata
+    assert found.evidence.in_force.ids == (1, 2, 3)
+    assert {int(copy.end.offset) for copy in found.evidence.copies} == {end_of(cluster)}
+    assert all(copy.stop is None and copy.prefix.problem is None for copy in found.evidence.copies)
+    assert part_of(case) in found.evidence.newer.text()
+    assert found.evidence.newer.hides_metadata == case.hides_metadata
     assert [repair.refused for repair in found.plan.repairs] == [None, None, None]
     words = words_of(found)
     assert f"kraft recover standalone --dir {data(cluster, 1)[0]}" in words
@@ -107,7 +107,7 @@ def test_a_majority_starts_as_it_is(case: NewerLog, clusters: Path, tmp_path: Pa
 
     assert found.is_whole
     assert found.plan.steps[0].text.startswith("Start controllers 1, 2, 3 as they are")
-    assert found.survey.bounds.lower == end_of(cluster)
+    assert found.evidence.bounds.lower == end_of(cluster)
 
 
 @with_unknown_voters
@@ -116,7 +116,7 @@ def test_what_says_who_votes_is_left_to_its_release(case: NewerLog, clusters: Pa
 
     found = inspect_copies(FILES, data(cluster, 1, 11, 12))
 
-    assert part_of(case) in found.survey.newer.text()
+    assert part_of(case) in found.evidence.newer.text()
     refused = [repair.refused or "" for repair in found.plan.repairs]
     assert len(refused) == 3
     assert all(case.says in why and "Use the kraft that knows that release" in why for why in refused)
@@ -132,7 +132,7 @@ def test_voters_of_an_unknown_form_hide_those_before(clusters: Path, tmp_path: P
 
     found = inspect_copies(FILES, [*data(cluster, 1), lagging])
 
-    assert found.survey.voters == ()
+    assert found.evidence.voters == ()
     assert "a later release wrote that (VotersRecord of version 1)" in found.plan.situation
 
 

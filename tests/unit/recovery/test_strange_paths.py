@@ -1,4 +1,4 @@
-"""Paths that are no text, or lie where nobody may look."""
+"""Paths that are no text, or lie in a directory that this user may not read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from metadata_log.files.os_files import OsFiles
 from metadata_log.voters import Endpoint
 from quorum.cli.recover.probe import asker
-from quorum.recovery.guards.liveness import Heard
+from quorum.recovery.guards.liveness import EndpointState
 from quorum.recovery.inspection import inspect_copies
 from tests.support.misuses import Bench, contents
 from tests.support.readers import as_nobody, open_root
@@ -40,11 +40,11 @@ def test_what_lies_behind_a_closed_door_is_not_said_to_be_gone(clusters: Path) -
         (root / "node-2").chmod(0o700)
     (left_out,) = found.unjudged
     assert "cannot be read (Permission denied)" in left_out.problem
-    assert found.plan.steps[0].text.startswith("Before any repair, mend what keeps")
+    assert found.plan.steps[0].text.startswith("Before any repair, fix what keeps")
 
 
 def _said(*words: str) -> tuple[int, bytes]:
-    """Of a process: the streams of this one take text alone."""
+    """Run the command in a child process: this process's captured streams take only text."""
     done = subprocess.run(
         [sys.executable, "-m", "quorum.cli.main", "recover", *words], capture_output=True, check=False
     )
@@ -67,5 +67,5 @@ def test_a_path_that_is_no_text_is_inspected_and_not_repaired(not_text: Path, be
 
 def test_a_name_of_a_log_that_is_no_hosts_answers_nothing() -> None:
     (answer,) = asker(0.2)([Endpoint(name="CONTROLLER", host="a..b", port=9093)])
-    assert answer.heard is Heard.NOBODY
+    assert answer.heard is EndpointState.NOBODY
     assert answer.said == "'a..b' is no name of a host"

@@ -19,7 +19,7 @@ def said_of(capsys: pytest.CaptureFixture[str], status: int, *words: object) -> 
 
 
 def short(bench: Bench, node_id: int) -> Path:
-    """A log that was cut before the first broker registered: it names no topic, and nobody's run."""
+    """Return a node whose log ends before the first broker registered: it names no topic, and no broker's run."""
     node = bench.node("basic", node_id)
     words = ["--dir", node, "--to", 15, "--missing", "rest", "--accept-data-loss", "--apply"]
     assert run([*map(str, ["recover", "truncate", *words, *NO_WAIT])]) == 0
@@ -43,7 +43,7 @@ def test_logs_without_a_common_offset_are_told_apart_by_brokers_runs(
     assert "start them" not in said
     said = said_of(capsys, 1, "inspect", *voters)
     assert "CONFLICT: " in said
-    assert "Inspect the copies of each cluster by themselves" in said
+    assert "Inspect the copies of each cluster separately" in said
     assert "Start controller" not in said
 
 

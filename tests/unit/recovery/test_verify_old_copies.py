@@ -29,7 +29,7 @@ def end_of(files: SimulatedFiles, path: str) -> int:
 
 
 def test_an_older_copy_of_a_node_that_goes_on_elsewhere_is_left_alone() -> None:
-    """As majority-lost.md makes a controller anew beside a survivor that was moved away."""
+    """The runbook majority-lost.md formats a controller again beside a survivor that was moved away."""
     files = SimulatedFiles()
     load("basic/node-1/data", files, "/data.survivor")
     load("basic/node-11/data", files, "/n11")
@@ -54,5 +54,5 @@ def test_no_undo_is_advised_that_would_be_refused() -> None:
     assert said.endswith("This undoes it: kraft recover undo --dir /n1 --apply")
     go_on(files, "/n1", end_of(files, "/n1") + 3)
     (said,) = (one for one in verify_directories(files, ["/n1", "/n2"]).problems if "has not reached" in one)
-    assert "has not reached node 2 (/n2), or was undone there; and since a node has run there" in said
+    assert "has not reached node 2 (/n2), or was undone there. It cannot be undone: a node has run there" in said
     assert "undo --dir" not in said

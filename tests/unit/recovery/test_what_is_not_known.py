@@ -23,7 +23,7 @@ def inspected(files: SimulatedFiles, *nodes: int) -> Inspection:
 
 def roles(found: Inspection) -> list[str]:
     """Return the role of each copy, the best first."""
-    return [role_of(found.survey, copy) for copy in found.survey.copies]
+    return [role_of(found.evidence, copy) for copy in found.evidence.copies]
 
 
 def without(files: SimulatedFiles, node: int, suffix: str) -> SimulatedFiles:
@@ -54,7 +54,7 @@ def test_a_log_that_lost_its_end_does_not_say_that_it_reached_no_further(
     """Its producer state proves an offset that it reached. It may have gone on from there."""
     place = lost_end_nodes(tmp_path)
     paths = [place / f"node-{node}" / "data" for node in nodes]
-    bounds = inspect_copies(OsFiles(), [str(path) for path in paths]).survey.bounds
+    bounds = inspect_copies(OsFiles(), [str(path) for path in paths]).evidence.bounds
 
     assert (bounds.lower, bounds.upper) == (NODE_2, None)
     checked = check_paths([path.parent for path in paths]).bounds

@@ -22,7 +22,7 @@ ALICE_IN_APP: QuotaParts = (("client-id", "app"), ("user", "alice"))
 APP: QuotaParts = (("client-id", "app"),)
 ADDRESS: QuotaParts = (("ip", "10.0.0.1"),)
 EVERYBODY = (APP, ALICE_IN_APP, ADDRESS, ANY_USER, ALICE)
-"""In the order in which they are told."""
+"""The entities, in the order of the response."""
 
 
 @pytest.fixture

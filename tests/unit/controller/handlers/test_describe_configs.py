@@ -101,7 +101,7 @@ def test_all_configs_of_a_topic(cluster: ControlledCluster) -> None:
     kinds = {each.name: each.kind for each in configs}
     assert (kinds["cleanup.policy"], kinds["retention.ms"], kinds["compression.type"]) == (LIST, LONG, STRING)
     retention = one(cluster, TOPIC, "t", "retention.ms")
-    assert (retention.value, synonyms(retention)) == ("604800000", []), "log.retention.ms has no default of its own"
+    assert (retention.value, synonyms(retention)) == ("604800000", []), "log.retention.ms has no default"
 
 
 def test_a_group_s_and_a_subscription_s(cluster: ControlledCluster) -> None:
@@ -202,7 +202,7 @@ def test_who_may_not(cluster: ControlledCluster, kind: int, name: str, error: Er
 def test_what_is_named_again_is_told_again_and_worked_out_once(
     cluster: ControlledCluster, include_synonyms: bool
 ) -> None:
-    """As Kafka answers; what is the same is the same object, of which the door makes bytes once."""
+    """The response is Kafka's. Equal configs are one object, so that the listener encodes it once."""
     cluster.configure("retention.ms", "7", topic="t")
     kinds = ((TOPIC, "t"), (GROUP, "g"), (BROKER, str(NODE)), (BROKER, ""))
     asked = [ResourceToDescribe(resource_type=kind, name=name) for kind, name in (*kinds, *kinds)]

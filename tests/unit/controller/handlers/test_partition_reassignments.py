@@ -52,7 +52,7 @@ def move(
 
 
 def error_of(cluster: ControlledCluster, *wishes: Wish, **kw: object) -> Error:
-    """What the last wish is answered with; a refusal has its reason, and writes nothing."""
+    """Return the error of the last reassignment. A rejection has a message, and writes no record."""
     before = cluster.next_offset
     answer = move(cluster, *wishes, **kw).topics[0].partitions[-1]  # type: ignore[arg-type]
     if answer.error is not Error.NONE:
@@ -185,7 +185,7 @@ class TestGivingUp:
         tell_isr(cluster, 11, 12, 13)
         done = moved(cluster, (0, None))
         assert (done.replicas, done.adding, done.removing, done.isr) == ((11, 12), (), (), (11, 12))
-        assert (done.leader, done.leader_epoch) == (11, 1), "who was told of 13 and 14 must notice"
+        assert (done.leader, done.leader_epoch) == (11, 1), "a broker that knows 13 and 14 must see the change"
 
     def test_nothing_is_under_way(self, cluster: ControlledCluster) -> None:
         assert error_of(cluster, (0, None)) is Error.NO_REASSIGNMENT_IN_PROGRESS

@@ -117,7 +117,7 @@ def test_much_is_done_in_steps_by_itself_and_the_second_asker_is_told_so(crowded
         assert len(crowded.look()) <= 3
         steps += 1
     assert (held(crowded, 11), steps) == (0, 13)
-    assert error_of(unregister(crowded, 11)) is Error.NONE, "who was told to ask again"
+    assert error_of(unregister(crowded, 11)) is Error.NONE, "the retry that the last response asked for"
     assert error_of(unregister(crowded, 11)) is Error.BROKER_ID_NOT_REGISTERED
 
 

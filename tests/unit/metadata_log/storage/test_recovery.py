@@ -224,7 +224,7 @@ def test_a_log_may_start_anywhere() -> None:
 def test_a_sound_batch_in_the_wrong_place_is_refused() -> None:
     files = filled()
     write(files, FIRST_SEGMENT, WHOLE + WHOLE[POSITIONS[3] :])
-    with pytest.raises(CorruptBatchError, match="a batch of offset 6 stands where 7 is due"):
+    with pytest.raises(CorruptBatchError, match="a batch of offset 6 is where 7 is due"):
         open_at(files)
 
 

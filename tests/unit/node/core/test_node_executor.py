@@ -1,4 +1,4 @@
-"""Three executors in virtual time: they elect, create, lose leaders and recover, and tell clients the truth."""
+"""Three executors in virtual time elect, create topics, lose leaders and recover; their responses are true."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_topic_is_created_and_every_replica_publishes_the_same_image() -> None
 
 
 def _named_in_fetches(cluster: Cluster) -> set[TopicId]:
-    """How the followers name the metadata topic when they fetch from the leader now."""
+    """Return the topic ids in the followers' next Fetch requests to the leader."""
     named: set[TopicId] = set()
     for node in cluster.nodes:
         if node.is_up and node.executor.machine.role == "follower":
@@ -80,7 +80,7 @@ def test_the_metadata_topic_gets_an_id_of_its_own_that_fetches_then_name() -> No
 
 
 def test_a_deleted_record_of_the_metadata_topic_is_replayed_and_the_next_active_controller_writes_another() -> None:
-    """As a Java controller that leads may let it be deleted."""
+    """A Java controller that leads may permit this deletion."""
     cluster, leader = _started()
     _settle(cluster)
     own = leader.executor.image.topics.by_name[METADATA_TOPIC_NAME]
@@ -94,7 +94,7 @@ def test_a_deleted_record_of_the_metadata_topic_is_replayed_and_the_next_active_
     assert _named_in_fetches(cluster) == {METADATA_TOPIC_ID}
     answers = cluster.create(leader, "orders")
     cluster.run_until(lambda: bool(answers))
-    assert cluster.elect() is leader, "nobody was deposed by it"
+    assert cluster.elect() is leader, "it must depose no leader"
     leader.crash()
     cluster.run_until(lambda: cluster.leader not in (None, leader))
     leader.start()

@@ -128,7 +128,7 @@ def test_a_large_image_is_written_no_more_often_than_as_much_is_new() -> None:
 
 
 def test_a_node_that_has_just_started_takes_none_for_a_while() -> None:
-    """Whoever comes back has other things to do: 2,000 bytes behind its newest snapshot, it waits for its time."""
+    """A node that has just started takes no snapshot for `settle_ms`, even with more than 2,000 new bytes."""
     cluster = _cluster(snapshots=SnapshotConfig(max_new_record_bytes=1 << 40, max_interval_ms=0, settle_ms=0))
     _create(cluster, *(f"topic-{n}" for n in range(20)))
     _settle(cluster)
@@ -272,7 +272,7 @@ def test_a_rotten_snapshot_is_served_to_nobody_and_another_is_taken(share: float
     leader.crash()
     leader.start()
     _settle(cluster)
-    assert leader.executor.image == behind.executor.image, "it starts from what took the rotten one's place"
+    assert leader.executor.image == behind.executor.image, "it starts from the snapshot that replaced the corrupt one"
     cluster.check()
 
 

@@ -43,7 +43,7 @@ def test_one_controller_of_a_clone_gets_an_address_of_its_own(bench: Bench, caps
     words = done["commands"][0].replace("CONTROLLER://HOST:PORT", OWN).split()[2:]
     said = recover(capsys, *words, *NO_WAIT)
     assert "On each other controller (2, 3; those of the clone: nothing is done to cluster " in said
-    assert "give it an address of its own" not in said
+    assert "give it another address" not in said
     repaired = inspected(capsys, one, *brokers)
     assert "a clone of cluster" not in repaired["situation"]
     assert not [step for step in repaired["steps"] if "firewall" in step["text"]]
@@ -52,7 +52,10 @@ def test_one_controller_of_a_clone_gets_an_address_of_its_own(bench: Bench, caps
 def test_a_repair_that_keeps_the_first_clusters_address_warns(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     (one,) = renamed(bench, capsys, 1)
     said = recover(capsys, "standalone", "--dir", one, "--missing", "rest", *NO_WAIT)
-    assert f"where the log has a voter of cluster {CLUSTER}, of which this is a clone. Unless the clone has a" in said
+    assert (
+        f"this address belongs to a voter of cluster {CLUSTER}, of which this is a clone. Unless the clone has an"
+        in said
+    )
     assert f"WARNING: controllers are those of the clone here: stop and change nothing of cluster {CLUSTER}." in said
 
 
@@ -76,7 +79,7 @@ def test_a_directory_that_got_its_id_back_is_no_clone(bench: Bench, capsys: pyte
 def test_where_a_new_id_leads(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--to", OTHER_CLUSTER, "--is-a-clone", *NO_WAIT]
     said = recover(capsys, "cluster-id", "--dir", bench.node("basic", 1), *words)
-    assert "`kraft recover standalone --endpoint LISTENER://HOST:PORT` where one controller is here, with" in said
+    assert "`kraft recover standalone --endpoint LISTENER://HOST:PORT` if one controller is here, with" in said
     assert f"kraft recover inspect {bench.node('basic', 1)} COPY" in said
     of_a_broker = recover(capsys, "cluster-id", "--dir", bench.node("basic", 11), *words)
     assert "addresses in the log" not in of_a_broker
@@ -90,7 +93,7 @@ def test_clones_with_the_first_clusters_addresses_are_not_verified(
     assert run(["recover", "verify", *map(str, dirs)]) == 1
     said = capsys.readouterr().out
     assert f"WRONG: This is a clone of cluster {CLUSTER} (kraft recover cluster-id, " in said
-    assert f"before anything starts; kraft recover inspect {dirs[0]} {dirs[1]} {dirs[2]} says how" in said
+    assert f"own addresses into it: kraft recover inspect {dirs[0]} {dirs[1]} {dirs[2]} prints the commands" in said
     assert "Next:" not in said
     words = [word for one in dirs for word in ("--dir", one)]
     sets = [word for node in (1, 2, 3) for word in ("--set", f"{node}@127.0.0.1:{29100 + node}")]

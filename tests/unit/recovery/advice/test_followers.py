@@ -28,7 +28,7 @@ CUT = 294
 
 
 def cluster(*cut: int) -> SimulatedFiles:
-    """Of three controllers and two brokers, whose logs of some end at `CUT`."""
+    """Load three controllers and two brokers; the logs of the given nodes end at `CUT`."""
     files = load_nodes("failovers", 1, 2, 3, 11, 12)
     for node in cut:
         path = f"/n{node}"
@@ -37,7 +37,7 @@ def cluster(*cut: int) -> SimulatedFiles:
 
 
 def says(at: int, node: int) -> str:
-    where = f"past {CUT}, where what is kept parts from it, and cannot go back below it"
+    where = f"past {CUT}, where the kept log diverges, and cannot go back below it"
     return f"node {node} (/n{node}) has a checkpoint that ends at offset {at}, {where}"
 
 
@@ -64,7 +64,7 @@ def test_of_a_survivor() -> None:
 
 
 def test_of_new_voters_whose_own_directories_are_written_anew() -> None:
-    """Those of the controllers are made from one log, whatever they held."""
+    """The repair makes the controllers' directories from one log, whatever they held."""
     files = cluster(1, 2, 3)
     files.open("/n2/__cluster_metadata-0/00000000000000000300-0000000009.checkpoint", create=True).fdatasync()
     files.fsync_dir("/n2/__cluster_metadata-0")
@@ -109,7 +109,7 @@ def test_inspect_names_them_for_each_repair() -> None:
 def test_a_majority_that_lacks_what_was_committed_is_not_simply_started() -> None:
     """A broker's checkpoint proves it; the broker's copy is taken, and nothing is lost."""
     files = cluster(1, 2, 3)
-    for path in CONTROLLERS:  # older copies: no audit file tells of a cut
+    for path in CONTROLLERS:  # older copies: no audit file records a cut
         remove_tree(files, work_root_of(path))
     plan = inspect_copies(files, [*CONTROLLERS, *BROKERS]).plan
     assert not plan.is_whole
@@ -154,6 +154,6 @@ def test_a_broker_that_is_ahead_by_a_heartbeat_is_not_preferred_to_a_survivor() 
     log.pwrite(heartbeat, log.size())
     log.fdatasync()
     found = inspect_copies(files, ["/n1", "/n12"])
-    assert found.survey.best.label == "node 12 (/n12)"
+    assert found.evidence.best.label == "node 12 (/n12)"
     commands = [command for step in found.plan.steps for command in step.commands]
     assert commands[0] == "kraft recover standalone --dir /n1 --copy /n12 --missing 2,3,11"

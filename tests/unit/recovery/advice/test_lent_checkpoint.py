@@ -8,7 +8,7 @@ from metadata_log.files.port import read_file
 from metadata_log.files.simulated_files import SimulatedFiles
 from quorum.recovery.advice.lent_checkpoint import lender
 from quorum.recovery.copies.copy_reader import read_copy
-from quorum.recovery.evidence.repair_evidence import survey
+from quorum.recovery.evidence.repair_evidence import evidence_of
 from quorum.recovery.inspection import Inspection, inspect_copies
 from quorum.recovery.journal.log_directories import find_place
 from quorum.recovery.repairs.standalone import propose_standalone
@@ -38,7 +38,7 @@ def lines_of(found: Inspection) -> list[str]:
 
 
 def follow(files: SimulatedFiles, lines: list[str]) -> None:
-    """What the shell would do for mv and cp."""
+    """Run the lines' mv and cp as a shell would."""
     for line in lines:
         match shlex.split(line):
             case ["mv", *sources, _]:
@@ -82,7 +82,7 @@ def test_a_checkpoint_before_the_log_begins_is_none_that_it_goes_on_from() -> No
     one, other = (read_copy(files, find_place(files, path)) for path in ("/n1", "/n12"))
     assert other.origin is not None
     assert other.origin.end.offset == 173
-    assert lender(survey([one, other]), one) is None
+    assert lender(evidence_of([one, other]), one) is None
 
 
 def test_of_one_that_ends_no_later_than_the_lender_none_is_borrowed() -> None:

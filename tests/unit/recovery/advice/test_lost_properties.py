@@ -41,14 +41,14 @@ def test_the_file_comes_back_before_all_else(cluster: Cluster, damage: Callable[
     [checked] = check_paths([cluster.disk(node) for node in (1, 2, 3)]).findings
     found = _inspected(cluster, 1, 2, 3)
     first, again, start = found.plan.steps
-    copy = next(copy for copy in found.survey.copies if copy.place.log_dir == str(cluster.disk(1)))
+    copy = next(copy for copy in found.evidence.copies if copy.place.log_dir == str(cluster.disk(1)))
 
     assert checked.kind == kind
     assert first.text.startswith(f"Do not start {cluster.disk(1)}: {checked.meaning}. While the node is stopped")
     assert OWN in first.text
     assert again.commands[0].startswith("kraft recover inspect ")
     assert start.text == "Start controllers 2, 3 as they are: they elect a leader by themselves"
-    assert fault_among(found.survey, copy) is not None
+    assert fault_among(found.evidence, copy) is not None
     assert not found.is_whole
 
 

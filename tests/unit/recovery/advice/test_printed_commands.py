@@ -152,7 +152,7 @@ def test_nothing_is_offered_where_nothing_would_be_left(bench: Bench, capsys: py
     flipped(last_segment(node), 30)
     status, said = said_of(capsys, ["recover", "standalone", "--dir", node, "--missing", "rest", *NO_WAIT])
     assert status == 1
-    assert "nothing sound stands before that" in said
+    assert "nothing before that is intact" in said
     assert "truncate" not in said
 
 
@@ -165,7 +165,7 @@ def test_a_locked_directory_is_no_advice_about_log_dirs(bench: Bench, capsys: py
 
 
 def ours(bench: Bench, capsys: pytest.CaptureFixture[str]) -> list[Path]:
-    """Three voters with GRPC listeners, as controllers of ours have them."""
+    """Return three voters with GRPC listeners, as our own controllers have them."""
     nodes = [bench.node("basic", node) for node in (1, 2, 3)]
     words = [
         word

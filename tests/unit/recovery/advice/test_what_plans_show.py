@@ -1,4 +1,4 @@
-"""What plans, refusals and examples show: options that are complete, and lists that can be read."""
+"""Plans, refusals and examples show complete options and readable lists."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from quorum.cli.recover.show import file_lines
 from quorum.recovery.advice.commands import check_and_start, never_again, rejoin
 from quorum.recovery.advice.directory_transfer import Home, take_home
 from quorum.recovery.copies.copy_reader import read_copy
-from quorum.recovery.evidence.repair_evidence import survey
+from quorum.recovery.evidence.repair_evidence import evidence_of
 from quorum.recovery.journal.changes import Content, FileChange, Rewrite
 from quorum.recovery.journal.log_directories import find_place
 from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
@@ -74,7 +74,7 @@ def test_the_first_example_names_all_that_is_gone(
 
 
 def test_a_refusal_gives_the_option_with_the_right_ids(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    """What was named by mistake is not told to be said again."""
+    """A refusal does not suggest an option again that was wrong."""
     words = ["from-broker", "--broker-dir", bench.node("basic", 12), "--dir", bench.root / "new", "--node-id", 1]
     words += ["--endpoint", "CONTROLLER://127.0.0.1:29101", *NO_WAIT]
     said = recover(capsys, *words, "--missing", "1,22", fails=True)
@@ -213,7 +213,7 @@ def test_repaired_directories_of_several_hosts_are_taken_there(
     take_again, put_again, last = steps_of(recover(capsys, "verify", *dirs))
     if action == "voters":
         assert (take_again, put_again) == (steps[take], steps[put])
-    else:  # static voters' addresses stand in no directory
+    else:  # no directory holds the addresses of static voters
         assert take_again[0].endswith("already: node 1, node 2, node 3")
         assert take_again[1][0] == f"scp -rp {dirs[0]} HOST:DATA_DIR.new"
     assert last[0].startswith("Start these controllers")
@@ -263,8 +263,8 @@ def torn(bench: Bench) -> list[object]:
 MENDED = {
     "rebuild-indexes": (
         wrong_index,
-        r"found: beside the log of node 2 \(.*\), 1 index file and leader-epoch-checkpoint are not what the log says",
-        "changes: they are made anew from the log",
+        r"found: beside the log of node 2 \(.*\), 1 index file and leader-epoch-checkpoint disagree with the log",
+        "changes: they are rebuilt from the log",
         "Keeps every byte of the log, its checkpoints, and the node's vote.",
     ),
     "drop-snapshot": (
@@ -324,7 +324,7 @@ def test_a_controller_of_ours_is_started_as_one_and_a_broker_beside_it_as_kafkas
     dirs = [f"/n{one}" for one in (1, 2, 3)]
     repair(files, lambda files: propose_voters(files, dirs, ["/n12"], voters, request()), *dirs)
     own = read_copy(files, find_place(files, f"/n{node}"))
-    known = survey([own, *(read_copy(files, find_place(files, path)) for path in dirs if path != f"/n{node}")])
+    known = evidence_of([own, *(read_copy(files, find_place(files, path)) for path in dirs if path != f"/n{node}")])
     *_, start = check_and_start(known, own, "Start the node")
     kafka, ours = "bin/kafka-server-start.sh server.properties", "kraft controller start --config node.properties"
     assert start.commands == (ours if node == 1 else kafka,)

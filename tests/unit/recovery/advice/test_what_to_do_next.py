@@ -1,4 +1,4 @@
-"""What refusals and dry runs of `kraft recover` say to do next: it can be done, and leads on."""
+"""The next steps in refusals and dry runs of `kraft recover` can be done, and lead on."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.storage.segment import segment_file
 from quorum.cli.main import run
+from quorum.recovery.guards.liveness import EndpointState
 from tests.support.kafka.runbook import RUNBOOKS
 from tests.support.misuses import CLUSTER, NO_WAIT, OTHER_CLUSTER, Bench, last_segment
 
@@ -105,7 +106,7 @@ def test_no_cut_behind_the_damage_advises_to_start_the_node(
 def test_another_cluster_id_says_who_was_asked(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     said = recover(capsys, "cluster-id", "--dir", bench.node("basic", 1), "--to", OTHER_CLUSTER, *NO_WAIT)
     asked = said[said.index("Asked for a live leader:") :]
-    assert "  127.0.0.1:29101: nobody, " in asked
+    assert f"  127.0.0.1:29101: {EndpointState.NOBODY}, " in asked
 
 
 def test_the_runbooks_way_from_a_survivor_to_a_brokers_copy(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:

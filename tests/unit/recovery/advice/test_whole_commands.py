@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
+from metadata_log.files.os_files import OsFiles
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.read.scan import scan
 from quorum.cli.recover.show import inspection_data
 from quorum.recovery.advice.repair_steps import steps_for
 from quorum.recovery.copies.copy_reader import read_copy
-from quorum.recovery.evidence.repair_evidence import survey
+from quorum.recovery.evidence.repair_evidence import evidence_of
 from quorum.recovery.inspection import inspect_copies
 from quorum.recovery.journal.log_directories import find_place
 from quorum.recovery.repairs.drop_snapshot import propose_drop_snapshot
 from quorum.recovery.repairs.truncate import propose_truncate
 from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
+from tests.support.all_damage import ALL_DAMAGE
+from tests.support.damage import copy_cluster
 from tests.support.repairs import load_nodes, repair, request
 
 METADATA = "__cluster_metadata-0"
 
 
 def position_of(files: SimulatedFiles, path: str, offset: int) -> int:
-    """Where the batch begins that holds `offset` or is the first behind it."""
+    """Return the position of the batch that holds `offset`, or of the first batch above it."""
     handle = files.open(f"{path}/{METADATA}/00000000000000000000.log", read_only=True)
     batches = (found for found in scan(handle) if isinstance(found, LocatedBatch))
     return next(found.position for found in batches if found.header.base_offset >= offset)
@@ -40,11 +44,11 @@ def test_a_controller_whose_own_log_names_it_no_voter_is_told_to_name_its_addres
 def test_a_copy_that_names_no_address_needs_one_to_ask() -> None:
     files = load_nodes("upgrade-path", 12)
     old = read_copy(files, find_place(files, "/n12"), until=85)
-    lines = [line for step in steps_for(survey([old]), old, ()) for line in step.commands if "from-broker" in line]
+    lines = [line for step in steps_for(evidence_of([old]), old, ()) for line in step.commands if "from-broker" in line]
     assert lines
     assert all("--bootstrap-controller" in shlex.split(line) for line in lines)
     whole = read_copy(files, find_place(files, "/n12"))
-    assert "--bootstrap-controller" not in str(steps_for(survey([whole]), whole, ()))
+    assert "--bootstrap-controller" not in str(steps_for(evidence_of([whole]), whole, ()))
 
 
 def cut_file(files: SimulatedFiles, path: str, size: int) -> None:
@@ -79,6 +83,16 @@ def test_a_change_of_addresses_says_that_a_lost_vote_must_be_accepted() -> None:
     assert "--accept-lost-vote" in step.text
 
 
+def test_no_change_of_addresses_is_printed_that_a_file_of_newer_software_refuses() -> None:
+    files = load_nodes("basic", 1, 2, 3)
+    files.open(f"/n3/{METADATA}/leader-epoch-checkpoint").pwrite(b"1", 0)
+    step = inspect_copies(files, ["/n1", "/n2", "/n3"]).plan.steps[-1]
+    assert step.text.endswith(
+        f"Newer software wrote /n3/{METADATA}/leader-epoch-checkpoint: run this with a kraft of that version"
+    )
+    assert step.commands == ()
+
+
 def test_a_change_of_voters_says_what_becomes_of_each() -> None:
     files = load_nodes("basic", 1, 2)
     named = [parse_named_voter("1@127.0.0.1:29101"), parse_named_voter("2@new:9093")]
@@ -108,3 +122,14 @@ def test_a_copy_without_its_damaged_checkpoint_goes_back_to_its_host() -> None:
     assert [step.commands[0].split()[0] for step in steps] == ["kraft", "scp", "bin/kafka-server-start.sh"]
     assert steps[1].text.startswith("Unless it is in its place already, take of each node that is a broker only the")
     assert "(node 11)" in steps[1].text
+
+
+def test_no_node_of_a_negative_id_is_missed(clusters: Path, tmp_path: Path) -> None:
+    """`--missing` takes no such id, and no node has it."""
+    damage = next(one for one in ALL_DAMAGE if one.name == "broker_negative")
+    cluster = copy_cluster(clusters / damage.scenario, tmp_path / damage.scenario)
+    damage.plant(cluster)
+    plan = inspect_copies(OsFiles(), [str(cluster.disk(3))]).plan
+    lines = [line for step in plan.steps for line in step.commands if "--missing" in line]
+    assert lines
+    assert all("--missing 1,2,11,12" in line for line in lines)

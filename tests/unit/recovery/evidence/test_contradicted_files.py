@@ -26,7 +26,7 @@ def inspected(name: str, clusters: Path, place: Path, *nodes: int) -> Inspection
 
 def voters_said(found: Inspection) -> tuple[list[int], list[int]]:
     """Return the latest voters, and those before them."""
-    in_force = found.survey.in_force
+    in_force = found.evidence.in_force
     return [int(one.node_id) for one in in_force.keys], [int(one.node_id) for one in in_force.before]
 
 
@@ -35,7 +35,7 @@ def test_one_static_voter_whose_log_names_three_electors_is_no_majority(clusters
 
     assert voters_said(found) == ([1], [1, 2, 3])
     assert not found.is_whole
-    assert found.survey.absent_voters == (2, 3)
+    assert found.evidence.absent_voters == (2, 3)
     assert "no metadata is lost" not in found.plan.situation
     assert "name 1 as the static voters" in found.plan.situation
     assert "elected among 1, 2, 3" in found.plan.situation
@@ -48,15 +48,17 @@ def test_most_static_voters_are_those_of_the_log(nodes: tuple[int, ...], cluster
     found = inspected("static_voters_fewer", clusters, tmp_path, *nodes)
 
     assert voters_said(found) == ([1, 2, 3], [])
-    assert found.is_whole
+    assert found.plan.is_whole
+    assert not found.is_whole
+    assert "Start controllers 3, 2 as they are" in found.plan.steps[0].text
 
 
 def test_a_misnamed_checkpoint_accuses_no_voter(clusters: Path, tmp_path: Path) -> None:
     found = inspected("checkpoint_named_far_later", clusters, tmp_path, 1, 2, 3, 11, 12)
     repairs = {repair.on.split(" (")[0]: repair for repair in found.plan.repairs}
 
-    assert found.survey.stale == ()
-    assert (found.survey.bounds.lower, found.survey.bounds.upper) == (326, 326)
+    assert found.evidence.stale == ()
+    assert (found.evidence.bounds.lower, found.evidence.bounds.upper) == (326, 326)
     assert "A majority of the voters is here and sound (3 of 3" in found.plan.situation
     assert [repairs[f"node {node}"].loses for node in (1, 2, 3, 11, 12)] == [()] * 5
     assert any("00000000000000000900-0000000009.checkpoint" in step.text for step in found.plan.steps)
@@ -86,11 +88,11 @@ def test_a_voter_whose_checkpoint_is_misnamed_is_not_sound(
 )
 def test_static_voters_are_a_set_of_nodes(name: str, node: int, said: str, clusters: Path, tmp_path: Path) -> None:
     found = inspected(name, clusters, tmp_path, node)
-    (copy,) = found.survey.copies
+    (copy,) = found.evidence.copies
 
     assert voters_said(found) == ([1, 2, 3], [])
-    assert found.survey.absent_voters == tuple(voter for voter in (1, 2, 3) if voter != node)
-    assert note_of(found.survey, copy) == f"quorum-state: {said}"
+    assert found.evidence.absent_voters == tuple(voter for voter in (1, 2, 3) if voter != node)
+    assert note_of(found.evidence, copy) == f"quorum-state: {said}"
 
 
 def test_one_voter_is_counted_in_the_singular(clusters: Path, tmp_path: Path) -> None:

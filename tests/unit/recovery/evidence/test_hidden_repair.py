@@ -93,7 +93,7 @@ def go_on(files: SimulatedFiles, path: str, end: int) -> None:
 
 
 def trim(files: SimulatedFiles, path: str, end: int) -> None:
-    """As after a checkpoint at its end and the removal of all before; an elected leader went on up to `end`."""
+    """Trim the log to a checkpoint at its end; an elected leader then continues up to `end`."""
     own, directory = of(files, path), f"{path}/{METADATA}"
     assert own.image is not None
     assert own.state is not None
@@ -159,7 +159,7 @@ def test_no_way_is_said_to_lose_nothing(case: Case) -> None:
 @pytest.mark.parametrize("case", [SHORTER, LONGER, BEYOND, LED])
 def test_the_nodes_of_before_are_not_started(case: Case) -> None:
     steps = inspect_copies(repaired_long_ago(*case), ALL).plan.steps
-    (aside,) = (step.text for step in steps if step.text.startswith("Stop the nodes of "))
+    (aside,) = (step.text for step in steps if step.text.startswith("Stop "))
     assert "node 2 (/n2)" in aside
     assert "node 3 (/n3)" in aside
 
@@ -178,14 +178,14 @@ def test_a_torn_write_of_before_is_not_fetched_from_the_voters_of_now() -> None:
     handle = files.open(f"/n2/{METADATA}/{own.prefix.segments[-1].name}")
     handle.pwrite(noops(own, own.end.epoch, own.end.offset, own.end.offset + 1)[:-7], handle.size())
     said = propose_truncate(files, "/n2", ["/n1"], own.end.offset, request()).says
-    assert any("unless its file lost its end" in one for one in said)
+    assert any("If the file lost its end" in one for one in said)
     assert not any("was committed" in one for one in said)
 
 
 def test_the_repaired_voter_was_not_set_back() -> None:
-    """What the old majority's leader proved committed it lacks because of the repair."""
+    """The repair is why it lacks the records that the old majority's leader committed."""
     found = inspect_copies(repaired_long_ago(*LED), ALL)
-    assert not found.survey.stale
+    assert not found.evidence.stale
     assert found.plan.is_whole
 
 
@@ -200,7 +200,7 @@ def test_a_copy_of_before_the_trimming_shows_where_they_part() -> None:
 
 @pytest.mark.parametrize("beside", ["late", "another copy"])
 def test_an_audit_file_tells_a_repair_from_elections(beside: str) -> None:
-    """Who was cut off went on through so many elections that the repair's epoch is not far from its last."""
+    """The isolated voter went through so many elections that its last epoch is near the repair's."""
     files = repaired_long_ago(*BEYOND)
     late, old, third = grown(of(files, "/n1"), 60, (1003, 120)), grown(of(files, "/n2"), 0, (500, 96)), of(files, "/n3")
     done = Accepted(action="standalone", at="", new_epoch=1001, kept_epoch=1, greatest_epoch=1, lost=(), may_lose=None)

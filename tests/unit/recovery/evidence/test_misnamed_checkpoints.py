@@ -6,7 +6,7 @@ import pytest
 
 from metadata_log.files.simulated_files import SimulatedFiles
 from quorum.recovery.copies.copy_reader import read_copy
-from quorum.recovery.evidence.repair_evidence import survey
+from quorum.recovery.evidence.repair_evidence import evidence_of
 from quorum.recovery.inspection import inspect_copies
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import find_place
@@ -44,7 +44,7 @@ def voters_with(name: str) -> SimulatedFiles:
 @pytest.mark.parametrize("name", NAMES)
 def test_it_proves_no_commit_and_the_others_are_counted(name: str) -> None:
     files = voters_with(name)
-    known = survey([read_copy(files, find_place(files, f"/n{node}")) for node in (1, 2, 3)])
+    known = evidence_of([read_copy(files, find_place(files, f"/n{node}")) for node in (1, 2, 3)])
     assert (known.bounds.lower, known.bounds.upper) == (326, 326)
     assert not known.stale
     assert not known.conflicts
@@ -53,7 +53,7 @@ def test_it_proves_no_commit_and_the_others_are_counted(name: str) -> None:
     plan = inspect_copies(files, ["/n1", "/n2", "/n3"]).plan
     assert plan.steps[0].text.startswith("Start nothing from node 2 (/n2) as it is")
     assert plan.steps[1].text.startswith("Start controllers 1, 3 as they are")
-    assert any("node 2 (/n2) does not start: its log begins at offset 244" in step.text for step in plan.steps)
+    assert any("Do not start node 2 (/n2): its log begins at offset 244" in step.text for step in plan.steps)
     assert any(f"{name} is misnamed: by its name it " in step.text for step in plan.steps)
 
 
@@ -114,7 +114,7 @@ def test_another_nodes_log_denies_the_name_of_one_that_is_left_alone() -> None:
     alone = read_copy(files, find_place(files, "/n11"))
     assert alone.end.offset == 9000
 
-    known = inspect_copies(files, ["/n11", "/n1", "/n12"]).survey
+    known = inspect_copies(files, ["/n11", "/n1", "/n12"]).evidence
     own = next(copy for copy in known.copies if copy.node_id == 11)
 
     assert "before offset 310 in the log of node " in own.prefix.misnamed[NAMES[0]]
@@ -130,7 +130,7 @@ def test_how_far_a_lone_one_reached_is_not_read_from_a_denied_name(has_older: bo
 
     found = inspect_copies(files, ["/n1", "/n11", "/n12"])
 
-    own = next(copy for copy in found.survey.copies if copy.node_id == 11)
+    own = next(copy for copy in found.evidence.copies if copy.node_id == 11)
     assert own.proved_end <= 255
     assert "9000" not in f"{own.short} {own.proof_of_more}"
     said = " ".join(step.text + " ".join(step.commands) for step in found.plan.steps)
@@ -141,4 +141,4 @@ def test_how_far_a_lone_one_reached_is_not_read_from_a_denied_name(has_older: bo
 def test_a_right_name_is_believed_beside_other_logs() -> None:
     files = load_nodes("failovers-4.4", 1, 2, 3, 11, 12)
     paths = [f"/n{node}" for node in (1, 2, 3, 11, 12)]
-    assert not any(copy.prefix.misnamed for copy in inspect_copies(files, paths).survey.copies)
+    assert not any(copy.prefix.misnamed for copy in inspect_copies(files, paths).evidence.copies)

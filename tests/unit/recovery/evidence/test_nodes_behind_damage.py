@@ -6,7 +6,7 @@ import pytest
 
 from metadata_log.files.simulated_files import SimulatedFiles
 from quorum.recovery.copies.read_copies import read_copies
-from quorum.recovery.evidence.repair_evidence import survey
+from quorum.recovery.evidence.repair_evidence import evidence_of
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.repairs.standalone import propose_standalone
 from quorum.recovery.repairs.truncate import propose_truncate
@@ -26,7 +26,7 @@ def damaged() -> SimulatedFiles:
 
 
 def test_brokers_that_registered_behind_it_are_absent_ones() -> None:
-    known = survey(read_copies(damaged(), ["/data"]))
+    known = evidence_of(read_copies(damaged(), ["/data"]))
     assert known.best.end.offset == 15  # brokers 12 and 11 register at 15 and 16
     assert known.best.image is not None
     assert not known.best.image.cluster.brokers
@@ -46,7 +46,7 @@ def test_the_printed_command_and_the_refusal_name_them() -> None:
 
 def test_a_longer_copy_lists_them_all() -> None:
     files = load("basic/node-1/data", damaged(), "/one")
-    known = survey(read_copies(files, ["/data", "/one"]))
+    known = evidence_of(read_copies(files, ["/data", "/one"]))
     assert (known.absent_voters, known.absent_brokers) == ((3,), (11, 12))
     with pytest.raises(RefusedError) as refused:
         propose_standalone(files, "/data", ["/one"], request())

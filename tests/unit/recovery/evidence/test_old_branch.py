@@ -13,7 +13,7 @@ from quorum.recovery.advice.discarded_records import left_behind_here
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.conflicts import common_end, joined_end
-from quorum.recovery.evidence.lost_records import excess
+from quorum.recovery.evidence.lost_records import lost_records
 from quorum.recovery.inspection import Inspection, inspect_copies
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import find_place
@@ -26,7 +26,7 @@ from tests.unit.recovery.evidence.test_who_is_authoritative import lagging
 
 
 def repaired(scenario: str, node: int, to: int) -> SimulatedFiles:
-    """Of voters 1, 2 and 3 one has fetched up to `to`, and is the only voter now; no audit file tells of either."""
+    """Load voters 1, 2 and 3. `node` has fetched up to `to` and is the only voter now; no audit file records either."""
     files = load_nodes(scenario, 1, 2, 3)
     own, accepted = f"/n{node}", request(accept_data_loss=True)
     repair(files, lambda files: propose_truncate(files, own, [], to, accepted), own)
@@ -40,7 +40,7 @@ def repaired(scenario: str, node: int, to: int) -> SimulatedFiles:
 
 
 def losses(found: Inspection, node_id: int) -> dict[str, tuple[int, str]]:
-    """What a repair of this node's copy loses of the others', by what it says: from where on, and what of it was."""
+    """Return the losses of a repair of this node's copy by label: the first offset, and how much was committed."""
     (way,) = (way for way in found.plan.repairs if way.on.startswith(f"node {node_id} "))
     return {one.label.split(" (")[0]: (one.start, one.committed) for one in way.lost}
 
@@ -121,11 +121,11 @@ def test_logs_that_do_not_overlap_are_one_where_nothing_says_otherwise() -> None
 
 def test_what_nothing_joins_may_be_lost() -> None:
     files = repaired("basic", 1, 56)
-    known = inspect_copies(files, ["/n1", "/n2"]).survey
+    known = inspect_copies(files, ["/n1", "/n2"]).evidence
     old, new = (next(copy for copy in known.copies if copy.node_id == node) for node in (2, 1))
     late = grown(new, 200, (1001, 300))
     apart = msgspec.structs.replace(known, copies=(late, old))
-    (lost,) = excess(files, apart, late)
+    (lost,) = lost_records(files, apart, late)
     assert (lost.start, lost.end, lost.committed, lost.is_uncompared) == (0, int(old.end.offset), "may", True)
     assert left_behind_here(apart, [lost]) == [str(lost)]
 
@@ -143,7 +143,7 @@ def passed_over(*, named: bool = False) -> Inspection:
 def test_a_repair_that_passed_over_what_was_committed_is_taken_back_first() -> None:
     found = passed_over()
     assert not found.is_whole
-    assert "passed over what was committed and stands on copies here: offsets 56 to 95" in found.plan.situation
+    assert "dropped committed records that copies here still hold: offsets 56 to 95" in found.plan.situation
     assert found.plan.steps[0].commands == ("kraft recover undo --dir /n1 --apply",)
     assert found.plan.steps[1].commands == ("kraft recover inspect /n1 /n2 /n3",)
     assert "mv " not in str(found.plan.steps)

@@ -23,7 +23,7 @@ OLDER_NODE_3 = ("failovers-4.4", ("node-1", "node-2", "lagging-follower/node-3")
 def test_a_voter_that_was_set_back(scenario: str, nodes: tuple[str, ...], clusters: Path) -> None:
     paths = [clusters / scenario / node / "data" for node in nodes]
     checked = [found.meaning for found in check_paths(paths).findings if found.kind == "voter_set_back"]
-    inspected = inspect_copies(OsFiles(), [str(path) for path in paths]).survey.stale
+    inspected = inspect_copies(OsFiles(), [str(path) for path in paths]).evidence.stale
 
     assert checked == [f"it {one.why}" for one in inspected]
     assert len(checked) == 1
@@ -37,8 +37,8 @@ def test_a_voter_whose_file_has_lost_its_vote(clusters: Path, tmp_path: Path) ->
     checked = [(found.meaning, found.advice) for found in check_paths(paths).findings if found.kind == "vote_forgotten"]
     inspected = inspect_copies(OsFiles(), [str(path) for path in paths])
 
-    assert [meaning for meaning, _ in checked] == [f"it {one.why}" for one in inspected.survey.stale]
-    assert [one.copy.node_id for one in inspected.survey.stale] == [2]
+    assert [meaning for meaning, _ in checked] == [f"it {one.why}" for one in inspected.evidence.stale]
+    assert [one.copy.node_id for one in inspected.evidence.stale] == [2]
     assert not inspected.is_whole
     steps = [step.text for step in inspected.plan.steps]
     assert any(text.startswith("Start controllers ") and "2" not in text for text in steps)
@@ -50,7 +50,7 @@ def test_a_directory_that_the_log_knows_as_another_nodes(clusters: Path, tmp_pat
     foreign_node(cluster)
     paths = [cluster.root / f"node-{node}" / "data" for node in (1, 2, 3, 12)]
     checked = [found.meaning for found in check_paths(paths).findings if found.kind == "foreign_node"]
-    inspected = of_other_nodes(inspect_copies(OsFiles(), [str(path) for path in paths]).survey)
+    inspected = of_other_nodes(inspect_copies(OsFiles(), [str(path) for path in paths]).evidence)
 
     assert checked == [one.facts.meaning() for one in inspected]
     assert [(one.facts.node_id, one.facts.owner) for one in inspected] == [(14, 12)]

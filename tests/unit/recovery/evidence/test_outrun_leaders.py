@@ -13,8 +13,8 @@ from tests.unit.recovery.evidence.test_who_is_authoritative import lagging, said
 
 PATHS = ["/n1", "/n2", "/n3"]
 OUTRUN = (
-    "node 3 (/n3) led epoch 9, but its log ends at offset 315, and the log of node 1 (/n1) has records of that epoch "
-    "up to 326: a leader has each record first, so this log has lost its end, or was copied earlier"
+    "node 3 (/n3): it led epoch 9, and its log ends at offset 315 of it; node 1 (up to 326) has more records of that "
+    "epoch, and a leader has each first"
 )
 
 
@@ -29,7 +29,7 @@ def outrun() -> SimulatedFiles:
 def test_an_outrun_leader_does_not_prove_what_others_hold_never_committed() -> None:
     found = inspect_copies(outrun(), PATHS)
     assert stale(found) == {"/n3": OUTRUN}
-    assert (found.survey.bounds.lower, found.survey.bounds.upper) == (315, 326)
+    assert (found.evidence.bounds.lower, found.evidence.bounds.upper) == (315, 326)
     assert {lost.committed for one in found.plan.repairs for lost in one.lost} <= {"may"}
 
 
@@ -40,7 +40,7 @@ def test_nodes_that_lack_what_an_outrun_leader_held_do_not_start_without_the_one
         "but node 3 (/n3) may have held more. Not counted: node 3 (/n3)."
     )
     assert "Start controllers 1, 2 as they are" in said(found)
-    assert "Never start node 3 (/n3) as it is" in said(found)
+    assert "Start node 3 (/n3) only once the others lead, and it fetches the rest" in said(found)
 
 
 def test_what_an_outrun_leader_lacks_is_not_cut_elsewhere_without_acceptance() -> None:
@@ -56,4 +56,4 @@ def test_a_leader_that_holds_all_of_its_epoch_is_counted() -> None:
     lagging(files, "failovers/node-2/data", "/n2", 315)
     found = inspect_copies(files, PATHS)
     assert stale(found) == {}
-    assert found.survey.bounds.upper == 326
+    assert found.evidence.bounds.upper == 326

@@ -34,9 +34,9 @@ def test_one_forged_checkpoint_takes_no_vote(failovers: Cluster, forger: int) ->
 
     found = inspect_copies(OsFiles(), _directories(failovers, NODES))
 
-    assert found.survey.voters == before.survey.voters
-    assert [copy.node_id for copy in found.survey.copies if found.survey.is_voter(copy)] == [1, 2, 3]
-    denied = [copy.node_id for copy in found.survey.copies if "name others" in (copy.prefix.problem or "")]
+    assert found.evidence.voters == before.evidence.voters
+    assert [copy.node_id for copy in found.evidence.copies if found.evidence.is_voter(copy)] == [1, 2, 3]
+    denied = [copy.node_id for copy in found.evidence.copies if "name others" in (copy.prefix.problem or "")]
     assert denied == [forger]
     sound = ", ".join(str(node) for node in (1, 2, 3) if node != forger)
     assert found.plan.steps[0].text.startswith(f"Start controllers {sound} as they are")
@@ -52,4 +52,4 @@ def test_no_repair_goes_on_from_it(failovers: Cluster) -> None:
 def test_of_two_copies_neither_is_outvoted(failovers: Cluster) -> None:
     forged_checkpoint(failovers.metadata(1), random.Random(1))
     found = inspect_copies(OsFiles(), _directories(failovers, (1, 2)))
-    assert [copy.prefix.problem for copy in found.survey.copies] == [None, None]
+    assert [copy.prefix.problem for copy in found.evidence.copies] == [None, None]

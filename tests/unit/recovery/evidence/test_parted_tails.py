@@ -8,8 +8,8 @@ from metadata_log.offsets import Epoch
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.copies.read_copies import read_copies
-from quorum.recovery.evidence.lost_records import cut_off, excess
-from quorum.recovery.evidence.repair_evidence import Survey, survey
+from quorum.recovery.evidence.lost_records import cut_off, lost_records
+from quorum.recovery.evidence.repair_evidence import RepairEvidence, evidence_of
 from quorum.recovery.journal.log_directories import find_place
 from quorum.recovery.journal.repair_facts import LostRecords
 from quorum.recovery.repairs.truncate import propose_truncate
@@ -25,8 +25,8 @@ def cut_at(files: SimulatedFiles, log_dir: str, offset: int) -> None:
     forget_audits(files, f"{log_dir}.recovery")
 
 
-def seen() -> tuple[SimulatedFiles, Survey, dict[int, Copy]]:
-    """Node 2 went on from the fork in epoch 8, for nobody; broker 11 stopped before that."""
+def seen() -> tuple[SimulatedFiles, RepairEvidence, dict[int, Copy]]:
+    """Load a cluster: node 2 wrote alone in epoch 8 from the fork on; broker 11 stopped before the fork."""
     files = load_nodes("failovers", 1, 2, 3, 11)
     cut_at(files, "/n2", FORK)
     cut_at(files, "/n11", 300)
@@ -40,7 +40,7 @@ def seen() -> tuple[SimulatedFiles, Survey, dict[int, Copy]]:
     handle = files.open(f"/n2/__cluster_metadata-0/{copy.prefix.segments[-1].name}")
     handle.pwrite(batch, handle.size())
     handle.fdatasync()
-    known = survey(read_copies(files, ["/n1", "/n2", "/n3", "/n11"]))
+    known = evidence_of(read_copies(files, ["/n1", "/n2", "/n3", "/n11"]))
     return files, known, {copy.node_id: copy for copy in known.copies if copy.node_id is not None}
 
 
@@ -52,12 +52,12 @@ def of_node_2(found: list[LostRecords]) -> tuple[int, int, str]:
 def test_it_was_committed_up_to_where_it_parts() -> None:
     files, known, by_node = seen()
     assert known.bounds.lower > FORK + 4
-    assert of_node_2(excess(files, known, by_node[11])) == (300, FORK + 4, "partly")
+    assert of_node_2(lost_records(files, known, by_node[11])) == (300, FORK + 4, "partly")
 
 
 def test_from_there_on_it_never_was() -> None:
     files, known, by_node = seen()
-    assert of_node_2(excess(files, known, by_node[1])) == (FORK, FORK + 4, "never")
+    assert of_node_2(lost_records(files, known, by_node[1])) == (FORK, FORK + 4, "never")
     tail = cut_off(files, known, by_node[2], FORK)
     assert tail is not None
     assert tail.committed == "never"

@@ -1,4 +1,4 @@
-"""Logs that end before what stands beside them proves: no repair takes such a one for whole, or its end for the end."""
+"""Files beside a log prove that it reached further: no repair takes such a log as whole, or its end as the end."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def emptied() -> SimulatedFiles:
 def test_emptied_logs_are_no_majority_and_the_brokers_copy_is_taken() -> None:
     files = emptied()
     found = inspect_copies(files, ["/n1", "/n2", "/n12"])
-    faults = {copy.node_id: fault_of(copy) for copy in found.survey.copies}
+    faults = {copy.node_id: fault_of(copy) for copy in found.evidence.copies}
     assert faults[12] is None
     for node in (1, 2):
         assert "ends at offset 0, but 00000000000000000000.timeindex proves that it reached" in str(faults[node])
@@ -72,7 +72,7 @@ def test_logs_without_their_newest_segment_are_no_majority() -> None:
         drop_last_segment(files, path)
     found = inspect_copies(files, ["/n1", "/n3"])
     assert not found.plan.is_whole
-    for copy in found.survey.copies:
+    for copy in found.evidence.copies:
         assert "the log ends at offset 294, but leader-epoch-checkpoint proves that it reached" in str(fault_of(copy))
     with pytest.raises(RefusedError, match=r"this log reached \d+ .*leader-epoch-checkpoint.*--accept-data-loss"):
         propose_standalone(files, "/n1", ["/n3"], request())
@@ -120,7 +120,9 @@ def test_a_log_cut_between_batches_keeps_its_proof() -> None:
     whole = read_copy(files, find_place(files, "/n1"))
     cut = read_copy(files, find_place(files, "/n1"), until=83)
     shorten(files, f"/n1/{FIRST}", cut.prefix.segments[0].valid_size)
-    with pytest.raises(RefusedError, match=rf"ends at offset 83, but .* reached {whole.end.offset}.*prove nothing"):
+    with pytest.raises(
+        RefusedError, match=rf"ends at offset 83, but .* reached {whole.end.offset}.*would no longer show that"
+    ):
         propose_rebuild_indexes(files, "/n1")
     with pytest.raises(RefusedError, match=rf"offsets 83 to {whole.end.offset} on node 1.*--accept-data-loss"):
         propose_standalone(files, "/n1", [], request())
@@ -132,7 +134,7 @@ def test_a_cut_record_that_a_majority_holds_was_committed_and_is_fetched_again()
     to = int(read_copy(files, find_place(files, "/n1")).end.offset)
     said = propose_truncate(files, "/n1", ["/n2", "/n3"], to, request()).says
     assert any("was committed: voters 2, 3, a majority, hold all" in one for one in said)
-    assert not any("nobody" in one for one in said)
+    assert not any("unfinished write" in one for one in said)
     with pytest.raises(RefusedError, match=r"node 2 .*went on from there"):
         propose_truncate(files, "/n1", ["/n2"], to, request())
 

@@ -10,7 +10,7 @@ from metadata_log.ids import NodeId
 from metadata_log.records import encode_control
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.read_copies import read_copies
-from quorum.recovery.evidence.repair_evidence import Survey, survey
+from quorum.recovery.evidence.repair_evidence import RepairEvidence, evidence_of
 from quorum.recovery.inspection import inspect_copies
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import find_place
@@ -21,7 +21,7 @@ from tests.support.repairs import forget_audits, load_nodes, repair, request
 
 
 def remove_voter(files: SimulatedFiles, log_dir: str, node_id: int) -> int:
-    """Append the removal, as a leader does that nobody fetches from any more; give its offset."""
+    """Append the removal, as a leader does without followers; return its offset."""
     copy = read_copy(files, find_place(files, log_dir))
     assert copy.voters is not None
     assert node_id in copy.voters
@@ -37,12 +37,12 @@ def remove_voter(files: SimulatedFiles, log_dir: str, node_id: int) -> int:
     return int(copy.end.offset)
 
 
-def seen(files: SimulatedFiles, *paths: str) -> Survey:
-    return survey(read_copies(files, paths))
+def seen(files: SimulatedFiles, *paths: str) -> RepairEvidence:
+    return evidence_of(read_copies(files, paths))
 
 
 def cut_at(files: SimulatedFiles, log_dir: str, offset: int) -> None:
-    """As if the node had stopped there; without a trace of what it held."""
+    """End the log at `offset`, as if the node had stopped there, without a trace of later records."""
     accepted = request(accept_data_loss=True)
     repair(files, lambda files: propose_truncate(files, log_dir, [], offset, accepted), log_dir)
     forget_audits(files, f"{log_dir}.recovery")
@@ -70,7 +70,7 @@ def test_its_holder_is_told_what_it_may_lose_and_who_must_not_start() -> None:
     assert "the last change of the voters, to 1, 2, is not proven to be committed" in found.plan.situation
     assert found.plan.repairs[0].may_lose is not None
     assert found.plan.repairs[0].may_lose.voters == (2, 3)
-    assert found.plan.repairs[0].may_lose.past_offset == found.survey.bounds.lower
+    assert found.plan.repairs[0].may_lose.past_offset == found.evidence.bounds.lower
     assert found.plan.repairs[0].may_lose.is_undecided
     said = request(all_missing=False, missing=frozenset({2, 11, 12}))
     with pytest.raises(RefusedError, match="there is no copy here of node 3, which may hold"):
@@ -130,16 +130,16 @@ def test_whom_only_an_undecided_record_added_and_who_was_there_are_both_asked_fo
 
 
 def test_who_lags_behind_an_undecided_removal_is_sound() -> None:
-    """Node 2 was down when all went on to 300 and beyond; then 1 was to be removed, which nobody but 3 knows of."""
+    """Node 2 was down while the others went beyond 300. Then voter 1 was to be removed, which only node 3 knows."""
     files = load_nodes("failovers", 1, 2, 3)
     cut_at(files, "/n2", 300)
     assert inspect_copies(files, ["/n1", "/n2", "/n3"]).is_whole
     remove_voter(files, "/n3", 1)
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
-    assert [int(voter.node_id) for voter in found.survey.voters] == [2, 3]
-    assert [int(voter.node_id) for voter in found.survey.in_force.before] == [1, 2, 3]
+    assert [int(voter.node_id) for voter in found.evidence.voters] == [2, 3]
+    assert [int(voter.node_id) for voter in found.evidence.in_force.before] == [1, 2, 3]
     assert found.is_whole
-    assert not found.survey.stale
+    assert not found.evidence.stale
     with pytest.raises(RefusedError):
         propose_standalone(files, "/n3", ["/n1", "/n2"], request(accept_data_loss=False))
 

@@ -10,9 +10,9 @@ import pytest
 from metadata_log.files.port import parent_of
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.format.batch import build_batch, build_control_batch
-from metadata_log.ids import NodeId, TopicId
+from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
-from metadata_log.records import LeaderChangeMessage, MetadataRecord, TopicRecord, encode_control, encode_record
+from metadata_log.records import LeaderChangeMessage, MetadataRecord, encode_control, encode_record
 from metadata_log.records.control import LeaderChangeVoter
 from quorum.cli.main import run
 from quorum.recovery.copies.copy_reader import read_copy
@@ -24,6 +24,7 @@ from quorum.recovery.repairs.truncate import propose_truncate
 from quorum.recovery.repairs.voters import parse_named_voter, propose_voters
 from quorum.recovery.verification import verify_directories
 from tests.support.clusters import SCENARIOS
+from tests.support.damage_records import named_topic
 from tests.support.repairs import know_epoch, load, load_nodes, repair, request, tree, written_out
 
 STATE = "__cluster_metadata-0/quorum-state"
@@ -79,7 +80,7 @@ def elected(
 
 
 def stale(found: Inspection) -> dict[str, str]:
-    return {one.copy.place.log_dir: str(one) for one in found.survey.stale}
+    return {one.copy.place.log_dir: str(one) for one in found.evidence.stale}
 
 
 def said(found: Inspection) -> str:
@@ -109,12 +110,12 @@ def test_a_follower_that_lags_speaks_for_itself() -> None:
         found = inspect_copies(files, paths)
         assert stale(found) == {}
         assert found.is_whole
-    assert found.survey.bounds.upper == 326
+    assert found.evidence.bounds.upper == 326
 
 
 def test_what_was_committed_reaches_past_the_election_of_who_committed_it() -> None:
     found = inspect_copies(load("failovers/node-3/data"), ["/data"])
-    assert found.survey.bounds.lower == 310
+    assert found.evidence.bounds.lower == 310
 
 
 def test_formatted_voters_are_no_majority_and_the_log_that_is_left_is_gone_on_from() -> None:
@@ -123,7 +124,7 @@ def test_formatted_voters_are_no_majority_and_the_log_that_is_left_is_gone_on_fr
     formatted(files, "basic/node-2/data", "/n2")
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
     assert not found.is_whole
-    assert found.survey.bounds.upper is None
+    assert found.evidence.bounds.upper is None
     assert sorted(stale(found)) == ["/n1", "/n2"]
     assert "holds no record, and node 3 (/n3) holds" in stale(found)["/n1"]
     assert "no metadata is lost" not in found.plan.situation
@@ -170,11 +171,11 @@ def test_a_voter_that_was_set_back_is_not_started() -> None:
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
     assert not found.is_whole
     assert (
-        "knows of no epoch after 1, but led epoch 8, which began at offset 294 (by the log of node 3)"
+        "knows of no epoch after 1, but led epoch 8, which began at offset 294 (by the log of node 1)"
         in (stale(found)["/n2"])
     )
     assert "Start controllers 3, 1 as they are" in said(found)
-    assert "Never start node 2 (/n2) as it is" in said(found)
+    assert "node 2 (/n2): if the copies were taken at different times, nothing" in said(found)
     assert "node 2 (/n2) knows of no epoch after 1" in str(verify_directories(files, ["/n1", "/n2", "/n3"]).problems)
 
 
@@ -182,7 +183,7 @@ def test_with_a_voter_that_was_set_back_there_is_no_majority_and_a_repair_is_not
     files = load("failovers/lagging-follower/node-2/data", load("failovers/node-3/data", target="/n3"), "/n2")
     found = inspect_copies(files, ["/n2", "/n3"])
     assert not found.plan.is_whole
-    assert found.survey.bounds.upper is None
+    assert found.evidence.bounds.upper is None
     assert "kraft recover standalone --dir /n3" in said(found)
     assert "voters 1, 2 acknowledged" in str(propose_standalone(files, "/n3", ["/n2"], request()).may_lose)
 
@@ -194,7 +195,7 @@ def test_where_most_voters_lack_what_was_committed_none_of_them_speaks() -> None
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
     assert sorted(stale(found)) == ["/n1", "/n2"]
     assert not found.plan.is_whole
-    assert found.survey.bounds.upper is None
+    assert found.evidence.bounds.upper is None
     assert "kraft recover standalone --dir /n3" in said(found)
 
 
@@ -219,9 +220,9 @@ def test_a_leader_that_such_voters_elected_proves_nothing_never_committed() -> N
 def test_a_copy_that_speaks_is_recommended_before_one_that_is_ahead_by_such_a_leader() -> None:
     files = load("failovers/node-3/data", target="/n3")
     lagging(files, "failovers/node-1/data", "/n1", 300)
-    elected(files, "/n1", 10, 1, (1, 2), TopicRecord(name="later", topic_id=TopicId(bytes(range(16)))))
+    elected(files, "/n1", 10, 1, (1, 2), *named_topic("later"))
     found = inspect_copies(files, ["/n1", "/n3"])
-    assert found.survey.best.place.log_dir == "/n1"
+    assert found.evidence.best.place.log_dir == "/n1"
     assert "topics later" in str(found.plan.repairs)
     assert "kraft recover standalone --dir /n3 --copy /n1 --missing 2,11,12 --accept-data-loss" in said(found)
     assert "standalone --dir /n1" not in said(found)
@@ -242,7 +243,7 @@ def test_whoever_was_elected_by_a_longer_log_than_its_own_is_not_sound() -> None
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
     assert not found.is_whole
     assert sorted(stale(found)) == ["/n1", "/n3"]
-    assert "and its own log goes on past that in epoch 9: nobody votes for a shorter" in stale(found)["/n1"]
+    assert "but its log goes on from there in epoch 9: no voter elects a shorter log" in stale(found)["/n1"]
     assert "and the log of node 1 (/n1), which did so, too, goes on past" in stale(found)["/n3"]
     assert "no metadata is lost" not in found.plan.situation
     assert "kraft recover standalone --dir /n2" in said(found)

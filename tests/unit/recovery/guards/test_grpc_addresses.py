@@ -1,4 +1,4 @@
-"""A controller of ours is asked by gRPC at whatever address is given, as in every other command."""
+"""The search for a live leader asks our own controllers by gRPC at any given address, as every command does."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kraft.v1 import quorum_pb2
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint
 from quorum.cli.main import run
 from quorum.cli.recover.probe import asker
-from quorum.recovery.guards.liveness import Heard
+from quorum.recovery.guards.liveness import EndpointState
 from tests.support.misuses import CLUSTER, Bench, contents
 
 
 def leads(request: object, context: object) -> quorum_pb2.DescribeQuorumResponse:
-    """What a controller says that leads."""
+    """Return the response of a controller that leads."""
     answer = quorum_pb2.DescribeQuorumResponse(cluster_id=CLUSTER, node_id=3)
     answer.topics.add().partitions.add(leader_id=3, leader_epoch=7)
     return answer
@@ -53,4 +53,4 @@ def test_a_leader_of_ours_is_heard_at_an_address_without_a_listeners_name(
 def test_an_address_under_two_names_is_asked_once(port: int) -> None:
     names = (CONTROLLER_LISTENER, GRPC_LISTENER)
     [answer] = asker(2.0)([Endpoint(name=name, host="127.0.0.1", port=port) for name in names])
-    assert (answer.heard, answer.node_id) == (Heard.LEADER, 3)
+    assert (answer.heard, answer.node_id) == (EndpointState.LEADER, 3)

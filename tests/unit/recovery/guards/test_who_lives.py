@@ -17,7 +17,7 @@ from metadata_log.files.os_files import OsFiles
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.voters import Endpoint, Voter, VoterSet
 from quorum.cli.main import run
-from quorum.recovery.guards.liveness import Answer, Heard, change_voters
+from quorum.recovery.guards.liveness import EndpointState, ProbeResult, change_voters
 from tests.support.misuses import CLUSTER, NO_WAIT, OTHER_CLUSTER, Bench, contents, from_broker, interrupted
 
 
@@ -145,10 +145,10 @@ def test_the_plan_says_who_was_asked_and_what_proves_nothing(
     words = ["recover", "standalone", "--dir", str(node), "--missing", "rest", *NO_WAIT]
     assert run(words) == 0
     said = capsys.readouterr().out
-    assert "Asked for a live leader:\n  127.0.0.1:29101: nobody, Connection refused\n" in said
-    assert "nothing was heard" not in said
+    assert f"Asked for a live leader:\n  127.0.0.1:29101: {EndpointState.NOBODY}, Connection refused\n" in said
+    assert "did not respond" not in said
     assert run([*words, "--bootstrap-controller", "no-such-host.invalid:9093"]) == 0
-    assert "WARNING: nothing was heard of no-such-host.invalid:9093, " in capsys.readouterr().out
+    assert "WARNING: no-such-host.invalid:9093 did not respond, " in capsys.readouterr().out
 
 
 def test_a_missing_node_that_nobody_knows_is_warned_of(
@@ -177,7 +177,7 @@ def test_voters_of_a_living_quorum_are_changed_by_the_tool_of_its_controllers(sp
     )
     key = ReplicaKey(node_id=NodeId(3), directory_id=DirectoryId(bytes(15) + b"\x03"))
     at = "c3:9094" if speaks_grpc else "c3:9093"
-    heard = Answer(address=at, heard=Heard.LEADER, said="", node_id=3, speaks_grpc=speaks_grpc)
+    heard = ProbeResult(address=at, heard=EndpointState.LEADER, said="", node_id=3, speaks_grpc=speaks_grpc)
     ours = VoterSet.of([Voter(key=key, endpoints=endpoints)])
     kafkas = VoterSet.of([Voter(key=key, endpoints=endpoints[:1])])
     assert "`kraft quorum add-controller`" in change_voters([heard], ours)

@@ -103,7 +103,7 @@ def test_a_damaged_journal_is_said_to_have_a_twin(data: bytes) -> None:
     files, _ = repaired()
     handle = files.open(f"/data/{JOURNAL_FILE}", create=True)
     handle.pwrite(data, 0)
-    with pytest.raises(CorruptFileError, match=r"audit\.json below /data\.recovery holds the same words: copy it over"):
+    with pytest.raises(CorruptFileError, match=r"audit\.json below /data\.recovery has the same text: copy it over"):
         pending(files, "/data")
 
 

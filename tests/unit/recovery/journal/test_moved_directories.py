@@ -142,7 +142,7 @@ def test_undo_says_what_was_undone_already_and_what_is_still_there(
     assert apply_to(node) == 0
     assert run(["recover", "cluster-id", "--dir", str(node), "--to", OTHER_CLUSTER, "--apply", *NO_WAIT]) == 0
     assert undo_at(node) == 0
-    assert "an earlier repair is still there, `kraft recover standalone`" in capsys.readouterr().out
+    assert "an earlier repair remains, `kraft recover standalone`" in capsys.readouterr().out
     assert undo_at(node) == 0
     assert "earlier repair" not in capsys.readouterr().out
     assert undo_at(node) == 1

@@ -13,7 +13,7 @@ from metadata_log.files.port import Files, read_file
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.format.batch import parse_header
 from metadata_log.tools.check.check import check_paths
-from quorum.recovery.advice.discarded_records import gone
+from quorum.recovery.advice.discarded_records import discarded_records
 from quorum.recovery.inspection import inspect_copies
 from quorum.recovery.journal.log_directories import find_place
 from quorum.recovery.journal.repair_facts import ProvenCut
@@ -84,13 +84,13 @@ def test_what_a_majority_held_then_was_committed_whatever_became_of_it() -> None
     files = held()
     lose_end(files, "/n3")
     found = inspect_copies(files, THREE)
-    assert found.survey.bounds.lower == 95
+    assert found.evidence.bounds.lower == 95
     assert not found.is_whole
     assert "Voter 1 once held offsets 83 to 95" in found.plan.situation
     assert "never committed" not in "\n".join(said for one in found.plan.repairs for said in one.loses)
-    [one] = gone(found.survey)
+    [one] = discarded_records(found.evidence)
     assert str(one).endswith(
-        "cut offsets 83 to 95 (committed), which voters 2, 3 held then; node 2 (/n2) still holds it"
+        "cut offsets 83 to 95 (committed), which voters 2, 3 held then; node 2 (/n2) still holds them"
     )
     assert [step.text[-1] for step in found.plan.steps if step.text.endswith(".")] == []
 
@@ -101,7 +101,7 @@ def test_what_no_copy_holds_any_more_is_lost_and_said_to_be() -> None:
     found = inspect_copies(files, ["/n1", "/n3"])
     assert "But metadata is lost, or may be" in found.plan.situation
     assert (
-        "cut offsets 83 to 95 (committed), which voters 2, 3 held then; no copy here holds it" in found.plan.situation
+        "cut offsets 83 to 95 (committed), which voters 2, 3 held then; no copy here holds them" in found.plan.situation
     )
 
 

@@ -1,4 +1,4 @@
-"""What follows a repair can be had again after the command has told it: from its audit file, by verify."""
+"""After the command has ended, `verify` shows the next steps of a repair again, from its audit file."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_where_the_directory_was_moved_the_audit_file_is_named(
     shutil.move(repaired, moved)
     shutil.move(f"{repaired}.recovery", f"{moved}.recovery")
     said = said_of(capsys, 0, "verify", moved)
-    assert f"What follows the repair stands in {moved}.recovery/" in said
+    assert f"Follow the steps of the repair: {moved}.recovery/" in said
     assert f"{repaired} " not in said
 
 

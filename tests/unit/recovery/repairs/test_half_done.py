@@ -177,5 +177,5 @@ def test_a_repair_that_was_undone_in_one_gets_one_advice(
     assert run(["recover", "verify", *map(str, nodes)]) == 1
     wrong = [line for line in capsys.readouterr().out.splitlines() if line.startswith("WRONG: ")]
     assert len(wrong) == 1
-    assert "run the repair again on all of them with --apply, or undo it wherever it was done" in wrong[0]
+    assert "run the repair again on all of them with --apply, or undo it in each directory that has it" in wrong[0]
     assert "Set the directory aside" not in wrong[0]

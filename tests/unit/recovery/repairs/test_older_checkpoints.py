@@ -51,8 +51,8 @@ def test_a_majority_is_started_as_it_is() -> None:
     files = damaged(1, 2, 3)
     found = inspect_copies(files, ["/n1", "/n2", "/n3"])
     assert found.is_whole
-    assert not found.survey.stale
-    assert all(fault_of(copy) is None for copy in found.survey.copies)
+    assert not found.evidence.stale
+    assert all(fault_of(copy) is None for copy in found.evidence.copies)
 
 
 def test_it_is_found_without_being_named_and_goes_alone() -> None:

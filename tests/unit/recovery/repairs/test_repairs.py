@@ -1,4 +1,4 @@
-"""What each repair keeps, writes and says, on copies of real clusters' directories."""
+"""The directories and messages of each repair, on copies of real clusters' directories."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metadata_log.voters import Endpoint
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.conflicts import common_end
-from quorum.recovery.evidence.repair_evidence import survey
+from quorum.recovery.evidence.repair_evidence import evidence_of
 from quorum.recovery.guards.request import refuse_unsafe
 from quorum.recovery.inspection import inspect_copies
 from quorum.recovery.journal.errors import RefusedError
@@ -182,7 +182,7 @@ def test_what_no_majority_holds_is_cut_with_that_as_proof() -> None:
 
 def test_without_any_known_address_nobody_is_asked_and_nothing_is_done() -> None:
     files = load_nodes("basic", 1)
-    known = survey([copy_at(files, "/n1")])
+    known = evidence_of([copy_at(files, "/n1")])
     blind = msgspec.structs.replace(known, copies=())
     with pytest.raises(RefusedError, match=r"name no controller's address.*--bootstrap-controller"):
         refuse_unsafe(blind, request())
@@ -205,7 +205,7 @@ def test_what_a_later_elected_leader_never_had_was_never_committed() -> None:
     proposal = propose_standalone(files, "/n1", ["/n11"], request())
     assert [lost.committed for lost in proposal.loses] == ["never"]
     assert proposal.loses[0].records
-    assert any("overlooks that record then" in warning for warning in proposal.warnings)
+    assert any("overlooks that record" in warning for warning in proposal.warnings)
 
 
 def test_an_epoch_that_a_repair_began_proves_nothing() -> None:
@@ -322,7 +322,7 @@ def test_a_lone_survivor_that_cannot_tell_its_metadata_asks_for_the_brokers_copi
     with pytest.raises(RefusedError, match=r"no whole checkpoint holds what was before.*kraft recover inspect"):
         propose_standalone(files, "/n1", [], request())
     found = inspect_copies(files, ["/n1", "/n11", "/n12"])
-    assert found.survey.told_by.kraft_version == 1
+    assert found.evidence.best_with_metadata.kraft_version == 1
     said = [command for step in found.plan.steps for command in step.commands]
     assert any(word.startswith("kraft recover from-broker --broker-dir /n11 --copy /n1") for word in said)
     repair(

@@ -1,4 +1,4 @@
-"""Repairs of which only the audit files beside other directories tell: nobody has named those."""
+"""Repairs that only the audit files beside other directories show, which the operator has not named."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NEW = NewController(
     directory_id=DirectoryId(bytes(range(100, 116))),
 )
 SAYS = (
-    r"/d/stale\.recovery/.*/audit\.json tells of a repair of /d/stale at .*, which began epoch 1001, and no copy here "
+    r"/d/stale\.recovery/.*/audit\.json records a repair of /d/stale at .*, which began epoch 1001, and no copy here "
 )
 
 
@@ -81,7 +81,7 @@ def test_one_that_was_taken_back_is_no_hindrance() -> None:
     files = repaired_first()
     repair(files, lambda files: propose_undo(files, "/d/stale", work_root_of("/d/stale")), "/d/stale")
     assert propose_standalone(files, "/d/data", [], request()).rewrites
-    assert "tells of a repair" not in inspect_copies(files, ["/d/data"]).plan.situation
+    assert "records a repair" not in inspect_copies(files, ["/d/data"]).plan.situation
 
 
 def test_another_clusters_is_no_hindrance() -> None:
@@ -97,7 +97,7 @@ def of_data(files: Files) -> Proposal:
 
 
 def test_one_that_was_interrupted_is_finished_or_taken_back_first() -> None:
-    """Tried at each call: before it is decided it is none, after that nobody passes it over."""
+    """The repair is interrupted at each call. Before its decision it is ignored; after it, it blocks other repairs."""
     refused = 0
     for call in itertools.count(1):
         files = SimulatedFiles()
@@ -146,7 +146,7 @@ def test_one_that_was_moved_with_its_audits_is_named_where_it_is() -> None:
         files.mkdirs(parent_of(moved := path.replace("/d/stale", "/d/kept")))
         files.open(moved, create=True).pwrite(data, 0)
     remove(files, "/d/stale.recovery")
-    with pytest.raises(RefusedError, match=r"tells of a repair of /d/kept at .*Name it, --copy /d/kept"):
+    with pytest.raises(RefusedError, match=r"records a repair of /d/kept at .*Name it, --copy /d/kept"):
         propose_standalone(files, "/d/data", [], request())
 
 
@@ -158,7 +158,7 @@ def test_one_that_is_gone_is_looked_for_unless_nothing_starts_from_it() -> None:
     assert "moved to" in inspect_copies(files, ["/d/data"]).plan.steps[0].text
     proposal = propose_standalone(files, "/d/data", [], request(accept_data_loss=True))
     assert any("epoch 2001 begins" in said for said in proposal.says)
-    assert any("tells of a repair of /d/stale at " in one for one in proposal.warnings)
+    assert any("records a repair of /d/stale at " in one for one in proposal.warnings)
 
 
 def test_audits_beside_that_cannot_be_read_are_told_of() -> None:
@@ -172,7 +172,7 @@ def test_audits_beside_that_cannot_be_read_are_told_of() -> None:
 
 def test_inspect_recommends_to_name_what_was_repaired_first() -> None:
     plan = inspect_copies(repaired_first(), ["/d/data", "/d/n11"]).plan
-    assert "tells of a repair of /d/stale at " in plan.situation
+    assert "records a repair of /d/stale at " in plan.situation
     assert [step.commands for step in plan.steps] == [
         ("kraft recover inspect /d/data /d/n11 /d/stale",),
         ("kraft recover undo --dir /d/stale --apply",),

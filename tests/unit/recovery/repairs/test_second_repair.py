@@ -13,7 +13,7 @@ from metadata_log.ids import DirectoryId
 from metadata_log.records import encode_control
 from metadata_log.voters import Endpoint
 from quorum.recovery.copies.copy_reader import read_copy
-from quorum.recovery.guards.liveness import Answer, Heard
+from quorum.recovery.guards.liveness import EndpointState, ProbeResult
 from quorum.recovery.guards.request import Proposal, Request
 from quorum.recovery.journal.carry_out import carry_out
 from quorum.recovery.journal.errors import RefusedError
@@ -63,9 +63,9 @@ WRITING = [
 @pytest.mark.parametrize(
     ("heard", "says"),
     [
-        (Heard.LEADER, "a leader answers at new:"),
-        (Heard.CONTROLLER, "controller 1 runs at new:.*stop it"),
-        (Heard.UNCLEAR, "something listens at new:.*--not-a-controller new:"),
+        (EndpointState.LEADER, "a leader answers at new:"),
+        (EndpointState.CONTROLLER, "controller 1 runs at new:.*stop it"),
+        (EndpointState.UNCLEAR, "something listens at new:.*--not-a-controller new:"),
     ],
 )
 def test_who_answers_where_the_repair_puts_a_voter_is_not_recovered_from(
@@ -73,13 +73,13 @@ def test_who_answers_where_the_repair_puts_a_voter_is_not_recovered_from(
     node: int,
     propose: Callable[[Files, Request], Proposal],
     at: Endpoint,
-    heard: Heard,
+    heard: EndpointState,
     says: str,
 ) -> None:
-    def ask(endpoints: Sequence[Endpoint]) -> Sequence[Answer]:
+    def ask(endpoints: Sequence[Endpoint]) -> Sequence[ProbeResult]:
         there = [one for one in endpoints if one == at]
         return [
-            Answer(address=f"{one.host}:{one.port}", heard=heard, said="as it says", node_id=1, cluster_id=CLUSTER)
+            ProbeResult(address=f"{one.host}:{one.port}", heard=heard, said="as it says", node_id=1, cluster_id=CLUSTER)
             for one in there
         ]
 
@@ -132,7 +132,7 @@ def test_a_new_controller_beside_a_survivor_that_was_repaired_is_refused() -> No
 
 
 def test_a_change_of_voters_that_another_copy_holds_is_not_passed_over() -> None:
-    """Not a repair's: an elected leader's VotersRecord, in a batch of its own."""
+    """The VotersRecord is an elected leader's, in a separate batch, not a repair's."""
     files = load_nodes("basic", 1, 12)
     own = read_copy(files, find_place(files, "/n12"))
     assert own.voters is not None
@@ -172,7 +172,7 @@ def test_a_repair_that_only_its_audit_file_tells_of_has_its_epoch_and_is_warned_
     proposal = propose_standalone(files, "/n1", [], request())
     assert any("epoch 2001 begins" in said for said in proposal.says)
     assert any(
-        "tells of a repair of /n1 at " in one and "began epoch 1001, and no copy here has" in one
+        "records a repair of /n1 at " in one and "began epoch 1001, and no copy here shows" in one
         for one in proposal.warnings
     )
 
@@ -187,7 +187,7 @@ def test_a_controller_that_was_made_and_moved_away_has_its_epoch_kept() -> None:
     files.unlink("/new/bootstrap.checkpoint")
     proposal = from_broker(files, request())
     assert any("epoch 2001 begins" in said and "greatest known epoch is 1001" in said for said in proposal.says)
-    assert any("tells of a repair of /new at " in one for one in proposal.warnings)
+    assert any("records a repair of /new at " in one for one in proposal.warnings)
 
 
 def test_a_place_for_backups_that_repairs_share_tells_of_them() -> None:
@@ -196,7 +196,7 @@ def test_a_place_for_backups_that_repairs_share_tells_of_them() -> None:
     carry_out(files, rewrite, author=AUTHOR, work_root="/backups")
     proposal = propose_standalone(files, "/n2", [], request(work_root="/backups"))
     assert any("epoch 2001 begins" in said for said in proposal.says)
-    assert any("/backups/" in one and "tells of a repair of /n1 at " in one for one in proposal.warnings)
+    assert any("/backups/" in one and "records a repair of /n1 at " in one for one in proposal.warnings)
 
 
 def test_a_repair_that_was_taken_back_leaves_no_epoch() -> None:

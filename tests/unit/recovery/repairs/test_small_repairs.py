@@ -1,4 +1,4 @@
-"""Checkpoints dropped, indexes made anew, cluster ids changed: what is written."""
+"""The files that `drop-snapshot`, `rebuild-indexes` and `cluster-id` write."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from metadata_log.offsets import Epoch
 from metadata_log.tools.read.scan import Damage, scan
 from metadata_log.voters import Endpoint
 from quorum.recovery.copies.copy_reader import read_copy
-from quorum.recovery.guards.liveness import Answer, Heard
+from quorum.recovery.guards.liveness import EndpointState, ProbeResult
 from quorum.recovery.guards.request import Proposal
 from quorum.recovery.journal.errors import AlreadyDoneError, RefusedError
 from quorum.recovery.journal.log_directories import find_place
@@ -66,7 +66,7 @@ def test_indexes_are_made_as_kafka_has_them() -> None:
 @pytest.mark.parametrize("node", ["every-record/node-11", "every-record/node-12", "static-3.9/node-3"])
 def test_true_entries_may_be_nearer_or_farther_than_ours(node: str) -> None:
     files = load(f"{node}/data")
-    with pytest.raises(AlreadyDoneError, match="what the log says already"):
+    with pytest.raises(AlreadyDoneError, match="already agree with the log"):
         rebuild(files)
 
 
@@ -80,7 +80,7 @@ def test_a_denser_time_index_that_is_true_is_no_wrong_one() -> None:
     entries = [struct.pack(">qi", *entry) for entry in true.items()]
     handle = files.open(index)
     handle.pwrite(b"".join(entries), 0)
-    with pytest.raises(AlreadyDoneError, match="what the log says already"):
+    with pytest.raises(AlreadyDoneError, match="already agree with the log"):
         rebuild(files)
     handle.pwrite(struct.pack(">qi", max(true), 3), (len(entries) - 1) * 12)
     assert [change.name for change in rebuild(files).rewrites[0].changes] == [index.removeprefix("/data/")]
@@ -124,7 +124,7 @@ def test_epochs_of_a_log_without_batches_are_made_anew(content: bytes) -> None:
     repair(files, rebuild, "/data")
 
     assert read_file(files, f"{metadata}/leader-epoch-checkpoint") == b"0\n0\n"
-    with pytest.raises(AlreadyDoneError, match="what the log says already"):
+    with pytest.raises(AlreadyDoneError, match="already agree with the log"):
         rebuild(files)
 
 
@@ -139,7 +139,7 @@ def test_a_clone_gets_another_cluster_id_on_all_its_disks() -> None:
 
 
 def test_a_nodes_other_log_directories_are_named() -> None:
-    """By what lies beside the given one; where it does not, by the broker's registration."""
+    """The directories beside the given one show them; elsewhere, the broker's registration does."""
     files = load("every-record/node-11/data1", load("every-record/node-11/data", target="/n/data"), "/n/data1")
 
     def asked(*paths: str) -> Proposal:
@@ -162,9 +162,13 @@ def test_a_nodes_other_log_directories_are_named() -> None:
 
 
 def test_a_living_clusters_id_is_changed_in_a_clone_only() -> None:
-    def lives(endpoints: object) -> list[Answer]:
+    def lives(endpoints: object) -> list[ProbeResult]:
         assert Endpoint(name="CONTROLLER", host="127.0.0.1", port=29101) in list(endpoints)  # type: ignore[call-overload]
-        return [Answer(address="127.0.0.1:29101", heard=Heard.LEADER, said="leader 1", node_id=1, cluster_id=OLD)]
+        return [
+            ProbeResult(
+                address="127.0.0.1:29101", heard=EndpointState.LEADER, said="leader 1", node_id=1, cluster_id=OLD
+            )
+        ]
 
     files = load("basic/node-1/data")
     asked = request(ask=lives)

@@ -41,7 +41,7 @@ def kinds(files: SimulatedFiles, root: Path) -> set[str]:
 def test_nothing_is_wrong_with_its_epochs(epochs: bytes, tmp_path: Path) -> None:
     files = trimmed(epochs)
     assert "epoch_file_wrong" not in kinds(files, tmp_path)
-    with pytest.raises(AlreadyDoneError, match="what the log says already"):
+    with pytest.raises(AlreadyDoneError, match="already agree with the log"):
         propose_rebuild_indexes(files, "/n1")
 
 

@@ -150,4 +150,4 @@ def test_replicas_are_named_in_short(labels: list[str], named: str) -> None:
 def test_a_verdict_keeps_its_news_through_json() -> None:
     verdict = _verdict(_replica(1), findings=(_finding("offset_gap", 1),))
     again = msgspec.json.decode(msgspec.json.encode(verdict), type=Verdict)
-    assert headline(again) == "Node 1: records are missing, at offset 23"
+    assert headline(again) == "Node 1: a batch past the offset that is due, at offset 23"

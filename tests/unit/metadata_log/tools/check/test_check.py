@@ -167,7 +167,7 @@ def test_copies_of_one_node_are_told_apart(clusters: Path, tmp_path: Path) -> No
 
 
 def test_the_copy_that_the_node_went_on_with_keeps_the_id(clusters: Path, tmp_path: Path) -> None:
-    """The older copy, and the newer one, are told by how far log and epoch went."""
+    """The end of the log and the epoch show which copy is the newer one."""
     failovers = clusters / "failovers"
 
     report = check_paths([failovers / "node-2", failovers / "lagging-follower/node-2"])
@@ -183,7 +183,7 @@ def test_the_copy_that_the_node_went_on_with_keeps_the_id(clusters: Path, tmp_pa
 
 
 def test_an_id_that_another_node_took_over_stays_with_its_owner(clusters: Path, tmp_path: Path) -> None:
-    """By the voter set: the one keeps it, and the other gets its own back, or a new one."""
+    """The voter set decides: one node keeps the id, and the other gets its own back, or a new one."""
     cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
     copied_properties(cluster)
 
@@ -191,6 +191,7 @@ def test_an_id_that_another_node_took_over_stays_with_its_owner(clusters: Path, 
 
     assert "the log knows it as node 3's, which this one is of" in found[3].meaning
     assert "this one keeps the id" in found[3].advice
+    assert [found[3].severity, found[2].severity] == [Severity.NOTE, Severity.ERROR]
     assert "the log knows it as node 3's, so that this one, of node 2, took it over" in found[2].meaning
     assert "write directory.id=ZGlyZWN0b3J5LWlkLTAwMg into its meta.properties" in found[2].advice
 
@@ -307,7 +308,7 @@ def test_what_4_4_leaves_of_a_clean_stop_is_no_damage(scenario: str, clusters: P
 
 
 def _divergent(cluster: Cluster, node_id: int) -> None:
-    """One batch of other bytes, and at the end the removal of every topic, which nobody else has."""
+    """Change the bytes of one batch, and append the removal of every topic, which no other node has."""
     path = cluster.segment(node_id)
     batches = split(path)
     number = quiet_batch(path)
@@ -460,7 +461,7 @@ def test_a_line_of_a_topic_that_was_made_again_proves_no_directory(clusters: Pat
 
 
 def _stopped(cluster: Cluster, epoch: int) -> None:
-    """As a broker leaves its disk when it is stopped in an orderly way."""
+    """Leave the disk as a broker does that shuts down in an orderly way."""
     list_offsets(cluster.disk(11))
     (cluster.disk(11) / ".kafka_cleanshutdown").write_text(f'{{"version":0,"brokerEpoch":{epoch}}}')
 

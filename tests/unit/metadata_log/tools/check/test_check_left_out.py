@@ -80,13 +80,13 @@ def test_a_voter_that_is_nowhere_below_a_directory_is_a_note(cluster: Path) -> N
 
 @pytest.mark.parametrize("is_parent", [True, False])
 def test_what_cannot_be_looked_into_is_named_and_no_file_in_it(is_parent: bool, clusters: Path) -> None:
-    """Nobody knows whether a manifest.json, or a meta.properties, is there."""
+    """No check can know if a manifest.json or a meta.properties is there."""
     with open_root() as root:
         shutil.copytree(clusters / "basic", root / "basic")
         (root / "basic").chmod(0o755)
         disk = root / "basic" / "node-1" / "data"
         others = [root / "basic" / f"node-{number}" for number in (2, 3)]
-        check_paths(others)  # what is imported on the way cannot be once we are nobody
+        check_paths(others)  # imports come first: the unprivileged user cannot read the modules
         disk.chmod(0)
         with as_nobody():
             found = check_paths([disk.parent if is_parent else disk, *others]).findings
@@ -103,7 +103,7 @@ def test_a_partition_that_cannot_be_looked_into_is_one_finding(clusters: Path) -
         shutil.copytree(clusters / "basic", root / "basic")
         (root / "basic").chmod(0o755)
         path = root / "basic" / "node-11" / "data" / "orders-3-0"
-        check_paths([root / "basic"])  # what is imported on the way cannot be once we are nobody
+        check_paths([root / "basic"])  # imports come first: the unprivileged user cannot read the modules
         path.chmod(0)
         with as_nobody():
             found = check_paths([root / "basic"]).findings
@@ -114,12 +114,12 @@ def test_a_partition_that_cannot_be_looked_into_is_one_finding(clusters: Path) -
 
 @pytest.fixture
 def nobodys(clusters: Path) -> Iterator[Path]:
-    """Node 1's directory is its owner's alone, and we are somebody else where that is possible."""
+    """Yield a cluster where only the owner may read node 1; the test runs as another user if it can."""
     root = Path(tempfile.mkdtemp())
     root.chmod(0o755)
     for number in NODES:
         shutil.copytree(clusters / "basic" / f"node-{number}", root / f"node-{number}")
-    run(["check", str(root)])  # what is imported on the way cannot be once we are nobody
+    run(["check", str(root)])  # imports come first: the unprivileged user cannot read the modules
     (root / "node-1").chmod(0)
     is_root = os.geteuid() == 0
     if is_root:
@@ -145,6 +145,20 @@ def test_a_node_that_cannot_be_read_is_found(
     out = capsys.readouterr().out
     assert f"unreadable_file: node 1, {nobodys}/node-1" in out
     assert "1 error in 5 nodes, 1 of which could not be read; all before offset 96 is committed." in out
+
+
+def test_an_unread_node_without_a_known_id_is_counted_too(nobodys: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The id of a node's own path is known by its peers' paths, and that of a disk below it is not."""
+    is_nobody = os.geteuid() == NOBODY
+    if is_nobody:
+        os.seteuid(0)
+    (nobodys / "other").mkdir(mode=0)
+    if is_nobody:
+        os.seteuid(NOBODY)
+    capsys.readouterr()
+
+    assert run(["check", *map(str, [*(nobodys / f"node-{number}" for number in NODES), nobodys / "other"])]) == 1
+    assert "2 errors in 6 nodes, 2 of which could not be read;" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("mode", [0o100, 0o300])

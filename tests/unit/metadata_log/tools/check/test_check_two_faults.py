@@ -75,7 +75,6 @@ def test_only_batches_of_equal_checksums_are_called_one(clusters: Path, tmp_path
     found = _errors(cluster)
 
     assert [(one.kind, one.node_id, one.offset) for one in found] == [
-        ("epoch_without_leader", 1, 300),
         ("epoch_without_leader", 1, 303),
         ("log_mismatch", 1, 300),
         ("committed_prefix_differs", 1, 303),
@@ -141,5 +140,6 @@ def test_a_header_changed_alike_on_two_voters_accuses_these(
                 path, [with_epoch(one, epoch) if parse_header(one).base_offset in offsets else one for one in batches]
             )
 
-    expected = [(kind, node_id) for kind in (*kinds, "log_mismatch") for node_id in (2, 3)]
-    assert _named(_errors(cluster)) == expected
+    errors = _errors(cluster)
+    assert _named(errors) == [("log_mismatch", 2), ("log_mismatch", 3)]
+    assert all([text.split(",")[0] for text in one.consequences or ()] == kinds for one in errors)

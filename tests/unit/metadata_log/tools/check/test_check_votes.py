@@ -1,4 +1,4 @@
-"""Whose vote a LeaderChange counts, where the node's disk was replaced: it names nodes, and a vote is a directory's."""
+"""The votes of a LeaderChange after a disk was replaced: it names nodes, but a vote is that of a directory."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import pytest
 
 from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.ids import ZERO_DIRECTORY_ID, DirectoryId, NodeId, ReplicaKey, id_text
-from metadata_log.records import VotersRecord
+from metadata_log.records import NoOpRecord, VotersRecord
 from metadata_log.records.control import KRaftVersionFeature, VotersRecordVoter
+from metadata_log.storage.segment import segment_file
 from metadata_log.tools.check.check import check_paths
 from metadata_log.tools.read.control_facts import Election, QuorumChange
 from metadata_log.tools.replicas.given_votes import was_granted
 from metadata_log.tools.verify.log_facts import voter_sets
-from tests.support.damage import Cluster, copy_cluster
+from tests.support.damage import Cluster, append, copy_cluster
 from tests.support.damage_quorum import NO_VOTE, VOTE_FOR_3, with_voters
 from tests.support.damage_voters import of_voters
 
@@ -133,3 +134,16 @@ def test_a_new_disk_owes_no_vote_that_the_disk_before_it_gave(replaced: Cluster)
 
 def test_the_disk_that_voted_owes_its_vote_also_where_another_has_replaced_it(replaced: Cluster) -> None:
     assert "vote_forgotten" in [each.kind for each in check_paths([replaced.root]).findings]
+
+
+def test_a_log_that_goes_on_from_where_its_own_choice_began_is_not_the_one_that_voted(
+    clusters: Path, tmp_path: Path
+) -> None:
+    """Node 2 voted for node 3, which began at offset 127. A voter with a record there refuses that vote."""
+    cluster = copy_cluster(clusters / "basic-4.4", tmp_path / "basic-4.4")
+    append(cluster.metadata(2) / segment_file(0), [NoOpRecord()])
+
+    (found,) = [each for each in check_paths([cluster.root]).findings if each.counts]
+
+    assert (found.kind, found.node_id, found.offset, found.epoch) == ("voter_set_back", 2, 127, 3)
+    assert found.meaning.startswith("it voted for node 3 in epoch 3, which began at offset 127 (by the log of node 3)")

@@ -7,19 +7,21 @@ from pathlib import Path
 from typing import Final
 
 from metadata_log.tools.findings import advice
-from metadata_log.tools.findings.advice import EMPTIED, REPLACE, Advice
+from metadata_log.tools.findings.advice import EMPTIED, REPLACE
 from metadata_log.tools.findings.finding import finding
 from metadata_log.tools.findings.kinds import KINDS
 from metadata_log.tools.read.sources import find_sources
 from metadata_log.tools.verify.broker_advice import advised
 from metadata_log.tools.verify.verify_log import verify_log
+from tests.support.advice_texts import named_advice
 from tests.support.clusters import unpack_clusters
 
 _FETCHES: Final = re.compile(r"let (it|this replica|the replica) fetch|[Ss]et the directory aside|aside, whole")
 
 
 def test_what_empties_a_directory_says_how_a_voter_is_replaced() -> None:
-    words = {name: str(text) for name, text in vars(advice).items() if isinstance(text, str | Advice)}
+    words = {name: text for name, text in vars(advice).items() if isinstance(text, str)}
+    words |= {name: str(text) for name, text in named_advice().items()}
     words |= {kind.name: kind.advice for kind in KINDS.values()}
     parts = {"_WRITER"}
     emptying = {name: text for name, text in words.items() if _FETCHES.search(text) and name not in parts}

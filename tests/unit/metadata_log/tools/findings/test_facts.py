@@ -7,9 +7,10 @@ import inspect
 import msgspec
 
 from metadata_log.tools.findings import facts
-from metadata_log.tools.findings.advice import AUDIT, KEEP_PROOF, RESTORE, SET_ASIDE, Advice
+from metadata_log.tools.findings.advice import AUDIT, KEEP_PROOF, RESTORE, SET_ASIDE
 from metadata_log.tools.findings.facts import CorruptBatch, Facts, LogCut
 from metadata_log.tools.findings.finding import KINDS, finding, printed, with_facts
+from metadata_log.tools.findings.remedy import Advice
 from metadata_log.tools.findings.sink import FindingSink
 
 CLASSES = [each for _, each in inspect.getmembers(facts, inspect.isclass) if issubclass(each, Facts)]

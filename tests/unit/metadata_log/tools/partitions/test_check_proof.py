@@ -1,4 +1,4 @@
-"""What brokers' partition directories prove to be lost: topics, partitions that were added, replicas that came."""
+"""Brokers' partition directories prove a loss: of topics, of added partitions, of added replicas."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REPLICA_MOVED = 126
 
 
 def cut_back(cluster: Cluster, controllers: Iterable[int], end: int) -> None:
-    """End the controllers' logs at `end`, with nothing beside them that tells."""
+    """End the controllers' logs at `end`, with no file beside them that shows the cut."""
     for controller in controllers:
         assert cut_at(cluster, controller, end)[0] == end
         bare(cluster, controller, ".index", ".timeindex", ".snapshot", ".checkpoint")
@@ -200,7 +200,7 @@ def test_an_audit_leaves_partitions_beyond_every_log(clusters: Path, tmp_path: P
 
 
 def test_what_was_set_aside_is_a_note(clusters: Path, tmp_path: Path) -> None:
-    """By a broker as it started, or by a quarantine, which gives it such a name, too."""
+    """A broker sets a directory aside when it starts. A quarantine gives such a name, too."""
     cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
     path = ghost(cluster)
     path.rename(path.with_name(f"{path.name}.{'0' * 32}-stray"))
@@ -208,12 +208,12 @@ def test_what_was_set_aside_is_a_note(clusters: Path, tmp_path: Path) -> None:
     report = check_paths([cluster.root])
 
     assert [(one.kind, one.severity) for one in report.findings] == [("partition_beyond_logs", Severity.NOTE)]
-    assert "nobody wants its data" in report.findings[0].advice
+    assert "its data is certainly not needed" in report.findings[0].advice
 
 
 @pytest.mark.parametrize("end", [0, 28])
 def test_partitions_are_not_judged_by_a_log_that_lost_its_end(end: int, clusters: Path, tmp_path: Path) -> None:
-    """What the log gave later is missing in it, and no id is wrong for that."""
+    """The log lacks later assignments, which makes no directory id wrong."""
     cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
     if end:
         assert cut_at(cluster, 11, end)[0] == end

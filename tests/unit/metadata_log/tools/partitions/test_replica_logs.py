@@ -58,6 +58,25 @@ def test_offsets_that_a_log_bears_out_or_that_no_log_denies_are_silent(lines: st
     assert _found(cluster) == []
 
 
+def test_an_epoch_that_begins_past_the_replicas_log_is_found(cluster: Cluster) -> None:
+    file = cluster.disk(11) / PARTITION / EPOCH_FILE
+    file.write_text("0\n1\n0 6\n")  # a new leader adds its line at the log's end
+    assert _found(cluster) == []
+
+    file.write_text("0\n1\n0 7\n")
+
+    (found,) = _found(cluster)
+    assert (found.kind, found.severity, found.node_id, found.file, found.offset) == (
+        "offset_past_log",
+        Severity.WARNING,
+        11,
+        str(file),
+        7,
+    )
+    assert "leader epoch 0 began at offset 7" in found.meaning
+    assert "ends at 6; a start removes that line" in found.meaning
+
+
 def test_a_leader_epoch_that_the_metadata_never_gave_is_found(cluster: Cluster) -> None:
     file = cluster.disk(11) / PARTITION / EPOCH_FILE
     file.write_text("0\n1\n0 0\n")

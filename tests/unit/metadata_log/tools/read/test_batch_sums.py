@@ -29,7 +29,7 @@ Batch = tuple[int, int, int, int]
 
 @pytest.fixture(autouse=True)
 def _small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch_sums, "_RANGE_BITS", _RANGE.bit_length() - 1)
+    monkeypatch.setattr(batch_sums, "RANGE_BITS", _RANGE.bit_length() - 1)
 
 
 def _log(

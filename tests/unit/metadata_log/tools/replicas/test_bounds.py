@@ -134,3 +134,16 @@ def test_two_leaders_of_one_epoch_prove_nothing_of_either() -> None:
     led = msgspec.structs.replace(replica(1, (1, 40)), leaders=((1, 1),))
     other = msgspec.structs.replace(replica(3, (1, 96)), leaders=((1, 3),))
     assert bounds(led, replica(2, (1, 40)), other) == (40, 40)
+
+
+def test_a_leader_whose_log_lacks_its_own_epoch_bounds_nothing_from_above() -> None:
+    other = msgspec.structs.replace(replica(3, (1, 126), (2, 127), (3, 128)), leaders=((2, 2), (3, 3)))
+    assert bounds(replica(1, (1, 126)), replica(2, (1, 126)), other) == (126, 128)
+    by_3 = msgspec.structs.replace(other, leaders=((2, 3), (3, 3)))
+    assert bounds(replica(1, (1, 126)), replica(2, (1, 126)), by_3) == (126, 126)
+
+
+def test_a_later_leader_may_have_cut_the_epoch_of_an_earlier_one() -> None:
+    other = msgspec.structs.replace(replica(3, (1, 126), (2, 127)), leaders=((2, 2),))
+    assert bounds(replica(1, (1, 126), (3, 127)), replica(2, (1, 126)), other) == (126, 127)
+    assert bounds(replica(1, (1, 126)), replica(2, (1, 120), (3, 126)), other) == (120, 126)

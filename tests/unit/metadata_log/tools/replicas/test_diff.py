@@ -1,4 +1,4 @@
-"""Where replicas part, who holds the majority, and what the difference means."""
+"""The offset at which replicas diverge, the majority's content, and the meaning of the difference."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_logs_that_share_no_offset_are_not_said_to_agree(
     assert (found.kind, found.node_id, found.offset) == ("nothing_in_common", 11, earlier.end_offset)
     assert found.severity is Severity.NOTE
     assert f"node 2 (from {later} on)" in found.meaning
-    assert run(["log", "diff", str(cluster.node(11)), str(cluster.node(2))]) == 1, "its epochs tell that it was cut"
+    assert run(["log", "diff", str(cluster.node(11)), str(cluster.node(2))]) == 1, "its epochs show that it was cut"
     printed = capsys.readouterr().out
     assert "No two of them overlap: nothing could be compared." in printed
     assert "They hold the same" not in printed
@@ -150,7 +150,7 @@ def test_in_a_tie_one_finding_accuses_neither_side(clusters: Path, tmp_path: Pat
     assert "other bytes on node 1 than on node 2, and nothing says which is right" in found.meaning
     assert found.advice.startswith("wipe neither")
     (parting,) = report.partings
-    assert report.bounds.lower == parting.offset, "nobody can know what was committed from there on"
+    assert report.bounds.lower == parting.offset, "no log shows what was committed from there on"
     assert "cannot be known" in report.bounds.because
 
 

@@ -1,4 +1,4 @@
-"""What it means that replicas hold different batches at one offset."""
+"""The meaning of different batches at one offset of several replicas."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_lone_copy_against_one_that_others_contradict_elsewhere_empties_nothin
     lone, outvoted = (found for conflict in conflicts for found in judge.on_conflict(conflict))
 
     assert (lone.node_id, outvoted.node_id) == (0, 0)
-    assert (lone.advice, outvoted.advice) == (ASK, str(RESTORE))
+    assert (lone.advice, outvoted.advice) == (str(ASK), str(RESTORE))
 
 
 def test_a_deposed_leaders_tail_is_harmless() -> None:

@@ -15,7 +15,7 @@ from metadata_log.tools.findings.finding import Finding, Severity
 from metadata_log.tools.partitions.audit_image import find_judges
 from metadata_log.tools.read.sources import find_sources
 from metadata_log.tools.replicas.hashes import hash_logs
-from metadata_log.tools.rules.orphaned_configs import GoneConfigs
+from metadata_log.tools.rules.orphaned_configs import RemovedTopicConfigs
 from metadata_log.tools.verify.verify_log import verify_file, verify_log
 from tests.support.damage import Cluster, copy_cluster, split, with_base, with_values, write
 from tests.support.left_behind import AFTER, AGAIN, GONE, checkpoint_with, cut_to
@@ -172,7 +172,7 @@ def test_partitions_are_judged_by_it(stray: Cluster) -> None:
 
 
 def test_a_replica_with_it_is_still_asked_what_others_hold(stray: Cluster) -> None:
-    """Nodes 1 and 12 are two of three that say what stands at offset 200: the third is the odd one."""
+    """Nodes 1 and 12 are two of three logs with the same batch at offset 200. The third differs."""
     for node in (1, 12):
         checkpoint_with(stray.metadata(node), GONE)
     odd = checkpoint_with(stray.metadata(2), {"users-26": {"retention.ms": "5"}}, at=200)
@@ -214,7 +214,7 @@ def test_hashes_say_whether_nothing_else_differs(stray: Cluster) -> None:
 
 
 def test_one_batch_may_set_a_config_and_remove_its_topic() -> None:
-    gone = GoneConfigs()
+    gone = RemovedTopicConfigs()
     gone.begin_batch()
     gone.on_config(ConfigRecord(resource_type=2, resource_name="t", name="retention.ms", value="5"))
     gone.on_removal("t", {"segment.bytes": "1048576"})

@@ -1,4 +1,4 @@
-"""Every message comes back from the wire as it went there, and what cannot be understood is told by Kafka's error."""
+"""Every message survives a round trip on the wire. A message that cannot be understood gets Kafka's error."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from quorum.transport.grpc.convert.fetch_snapshot import (
     fetch_snapshot_response_to,
 )
 from quorum.transport.grpc.convert.partitions import TOP_LEVEL_ERRORS
-from quorum.transport.grpc.convert.parts import PART_WEIGHT, joined, parts_of, weight_of
+from quorum.transport.grpc.convert.parts import ANSWERED_LONG, PART_WEIGHT, joined, parts_of, weight_of
 from tests.support import wire_strategies as wire
 
 cluster_ids = st.none() | wire.texts
@@ -280,6 +280,9 @@ class TestClients:
         assert [has_more for _, has_more in parts] == [True] * (len(parts) - 1) + [False]
         assert all(weight_of(part.response) <= PART_WEIGHT + 1 for part, _ in parts)
         assert joined([part for part, _ in parts]) == answer
+
+    def test_every_divided_response_has_an_example(self) -> None:
+        assert {type(response).__name__.removesuffix("Response") for response in DIVIDED} == ANSWERED_LONG
 
     @pytest.mark.parametrize("response", DIVIDED, ids=lambda response: type(response).__name__)
     def test_every_answer_that_may_be_long_is_divided(self, response: Any) -> None:

@@ -1,4 +1,4 @@
-"""What accepted repairs let go is remembered: it counts as held, is named, and no start that destroys it is advised."""
+"""Records that an accepted repair discarded count as held, are named, and no advised start destroys them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from metadata_log.ids import NodeId
 from metadata_log.offsets import Epoch, Offset
 from metadata_log.records import LeaderChangeMessage, encode_control
 from metadata_log.records.control import LeaderChangeVoter
-from quorum.recovery.advice.discarded_records import gone
+from quorum.cli.recover.show import show_inspection
+from quorum.recovery.advice.discarded_records import discarded_records
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.inspection import Inspection, inspect_copies
 from quorum.recovery.journal.errors import RefusedError
@@ -48,13 +49,13 @@ def all_said(found: Inspection) -> str:
 def test_what_two_cut_voters_held_was_committed_and_the_third_is_kept() -> None:
     files = cluster(1, 2)
     found = inspect_copies(files, THREE)
-    assert (found.survey.bounds.lower, found.survey.bounds.upper) == (96, 96)
-    assert "until repairs of node 1 (/n1), node 2 (/n2) let it go" in found.survey.bounds.because
+    assert (found.evidence.bounds.lower, found.evidence.bounds.upper) == (96, 96)
+    assert "until repairs discarded it on node 1 (/n1), node 2 (/n2)" in found.evidence.bounds.because
     assert not found.is_whole
     said = all_said(found)
     assert "Voters 1, 2 once held offsets 83 to 96" in said
     assert "node 3 (/n3) still holds them" in said
-    assert [one.lost.committed for one in gone(found.survey)] == ["was", "was"]
+    assert [one.lost.committed for one in discarded_records(found.evidence)] == ["was", "was"]
     assert "never" not in said
     assert "no metadata is lost" not in said
     back, onward, *_ = found.plan.steps
@@ -69,6 +70,12 @@ def test_what_two_cut_voters_held_was_committed_and_the_third_is_kept() -> None:
     found = inspect_copies(files, THREE)
     assert found.is_whole
     assert "no metadata is lost" in found.plan.situation
+
+
+def test_inspect_prints_a_line_for_what_each_repair_discarded(capsys: pytest.CaptureFixture[str]) -> None:
+    show_inspection(inspect_copies(cluster(1, 2), THREE))
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("DISCARDED: ")]
+    assert [line[:35] for line in lines] == ["DISCARDED: `kraft recover truncate`"] * 2
 
 
 def test_verify_lets_no_cut_majority_start_beside_the_copy_that_holds_it() -> None:
@@ -92,14 +99,14 @@ def test_what_no_copy_holds_any_more_is_not_asked_for_and_not_denied() -> None:
     found = inspect_copies(files, ["/n1", "/n2"])
     assert found.plan.is_whole
     assert "But metadata is lost, or may be" in found.plan.situation
-    assert found.plan.situation.count("no copy here holds it") == 2
-    assert [one.lost.committed for one in gone(found.survey)] == ["may", "may"]
+    assert found.plan.situation.count("no copy here holds them") == 2
+    assert [one.lost.committed for one in discarded_records(found.evidence)] == ["may", "may"]
     look, start, *_ = found.plan.steps
     assert "Look for copies of what is not here (voter 3, broker 11, broker 12)" in look.text
     assert start.text.startswith("Start controllers 1, 2 as they are")
     verified = verify_directories(files, ["/n1", "/n2"])
     assert verified.is_sound
-    assert ["let go offsets 83 to 9" in one for one in verified.warnings] == [True, True]
+    assert ["discarded offsets 83 to 9" in one for one in verified.warnings] == [True, True]
 
 
 def test_a_voter_whose_others_hold_it_fetches_it_again() -> None:
@@ -108,14 +115,14 @@ def test_a_voter_whose_others_hold_it_fetches_it_again() -> None:
     assert found.is_whole
     assert "no metadata is lost" in found.plan.situation
     assert found.plan.steps[0].text.startswith("Start controllers")
-    assert [str(one.lost.end) for one in gone(found.survey)] == ["95"]
+    assert [str(one.lost.end) for one in discarded_records(found.evidence)] == ["95"]
     verified = verify_directories(files, THREE)
     assert verified.is_sound
     assert not verified.warnings
 
 
 def lead(files: SimulatedFiles, path: str, electors: tuple[int, ...]) -> None:
-    """As a controller does that was elected: the first batch of epoch 2, at the end of its log."""
+    """Append the first batch of epoch 2, as an elected controller does."""
     voters = tuple(LeaderChangeVoter(voter_id=NodeId(voter)) for voter in (1, 2, 3))
     granting = tuple(LeaderChangeVoter(voter_id=NodeId(voter)) for voter in electors)
     message = LeaderChangeMessage(leader_id=NodeId(electors[0]), voters=voters, granting_voters=granting)
@@ -146,12 +153,12 @@ def test_what_another_voter_holds_of_it_is_not_cut_either() -> None:
         propose_truncate(cluster(1, 2), "/n3", ["/n1", "/n2"], CUT, request())
 
 
-def test_what_a_voter_fetched_again_is_not_let_go_any_more() -> None:
+def test_records_that_a_voter_fetched_again_are_not_discarded_any_more() -> None:
     files = cluster(1)
     whole = load("basic/node-1/data")
     name = "__cluster_metadata-0/00000000000000000000.log"
     files.open(f"/n1/{name}").pwrite(whole.content(f"/data/{name}"), 0)
-    assert not gone(inspect_copies(files, THREE).survey)
+    assert not discarded_records(inspect_copies(files, THREE).evidence)
 
 
 def test_audit_files_of_another_life_of_the_path_say_nothing() -> None:
@@ -159,7 +166,7 @@ def test_audit_files_of_another_life_of_the_path_say_nothing() -> None:
     path = "/n1/meta.properties"
     other = files.content(path).replace(b"ZGlyZWN0b3J5LWlkLTAwMQ", b"ZGlyZWN0b3J5LWlkLTAwOQ")
     files.open(path).pwrite(other, 0)
-    assert not gone(inspect_copies(files, THREE).survey)
+    assert not discarded_records(inspect_copies(files, THREE).evidence)
 
 
 def test_an_audit_file_whose_facts_cannot_be_read_is_named() -> None:
@@ -172,7 +179,7 @@ def test_an_audit_file_whose_facts_cannot_be_read_is_named() -> None:
         handle.pwrite(data, 0)
     [said] = [said for said in verify_directories(files, THREE).warnings if record.work_dir in said]
     assert "Expected `int`, got `str` - at `$.facts.offsets_lost[0].start`" in said
-    assert "what that repair let go is not known" in said
+    assert "which records that repair discarded is not known" in said
 
 
 def test_old_copies_beside_the_audit_files_of_a_repair_that_went_elsewhere() -> None:
@@ -201,12 +208,12 @@ def test_what_beside_a_directory_cannot_be_listed_is_named() -> None:
     load_nodes("basic", 1, 2, files=files)
     cut_off(files, "/n1")
     assert verify_directories(files, ["/n1", "/n2"]).warnings == (
-        "/n1.recovery: Permission denied: what repairs let go there is not known",
+        "/n1.recovery: Permission denied: which records repairs discarded is not known",
     )
 
 
 class Unlisted(SimulatedFiles):
-    """Of which the directories beside log directories are another user's once they hold something."""
+    """Files where the directories beside log directories belong to another user once they hold something."""
 
     def listdir(self, path: str) -> list[str]:
         if path.endswith(".recovery"):

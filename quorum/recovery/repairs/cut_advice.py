@@ -1,58 +1,25 @@
-"""The parts of a log that a cut would remove: certainly, possibly and never committed.
+"""The words about a cut: why it is refused, what the voter forgets, and the steps afterwards.
 
-Decides: where one part ends and the next begins. Must not know: whether the log is cut.
+Must not know: which records are cut.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-import msgspec
-
-from metadata_log.files.port import Files
 from metadata_log.tools.words import offsets
-from quorum.recovery.advice.commands import command, inspect_line, undo_line
+from quorum.recovery.advice.commands import inspect_line, undo_line
 from quorum.recovery.advice.standalone_command import alone_line
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.abandoned_branch import bounds_of
 from quorum.recovery.evidence.conflicts import joined_end
 from quorum.recovery.evidence.electable import elects_once_cut
-from quorum.recovery.evidence.lost_records import cut_off, superseded
-from quorum.recovery.evidence.repair_evidence import Survey
-from quorum.recovery.journal.repair_facts import LostRecords, Step
+from quorum.recovery.evidence.repair_evidence import RepairEvidence
+from quorum.recovery.journal.next_steps import Step, command, step_of
+from quorum.recovery.journal.repair_facts import LostRecords
 
 
-def cut_parts(files: Files, known: Survey, own: Copy, to: int) -> tuple[LostRecords, ...]:
-    """Return the records of `own` from offset `to` on; none if its valid prefix ends there."""
-    end = int(own.end.offset)
-    forks = [(start, superseded(files, known, copy, own, start)) for copy, start in _forks(known, own)]
-    bounds = bounds_of(known.copies, known.bounds, own)
-    upper = bounds.upper
-    ends = [start for start, judged in forks if judged == "never"] + ([] if upper is None else [upper])
-    never = max(to, min([end, *ends]))
-    was = max(to, min([bounds.lower, never, *(start for start, _ in forks)]))
-    parts = ((to, was, "was"), (was, never, "may"), (never, end, "never"))
-    found = [
-        (cut_off(files, known, own, start, until), committed) for start, until, committed in parts if start < until
-    ]
-    return tuple(msgspec.structs.replace(part, committed=committed) for part, committed in found if part is not None)
-
-
-def _forks(known: Survey, own: Copy) -> Iterator[tuple[Copy, int]]:
-    """Yield the copies that diverge from `own` into a later epoch, each with the offset where they do.
-
-    From there on the end of such a log says nothing about the records of `own`. A repair that diverges is left out: its
-    leader was not elected.
-    """
-    for copy in known.copies:
-        start = joined_end(known.copies, own, copy)
-        if start is None or (copy.repair is not None and copy.repair.offset == start):
-            continue
-        if start < min(own.end.offset, copy.end.offset) and copy.epoch_at(start) > own.epoch_at(start):
-            yield copy, start
-
-
-def why_not(known: Survey, own: Copy, parts: Sequence[LostRecords]) -> str:
+def why_not(known: RepairEvidence, own: Copy, parts: Sequence[LostRecords]) -> str:
     """Return the rest of the sentence "this would lose ...": why the cut is refused, and what to do."""
     was = next((part for part in parts if part.committed == "was"), None)
     if was is not None:
@@ -64,7 +31,7 @@ def why_not(known: Survey, own: Copy, parts: Sequence[LostRecords]) -> str:
     return f"{open_end}; copies of all voters are named. Only where it is to be lost, say --accept-data-loss"
 
 
-def _proven(known: Survey, own: Copy, was: LostRecords) -> str:
+def _proven(known: RepairEvidence, own: Copy, was: LostRecords) -> str:
     holders = sorted(
         {
             int(copy.node_id)
@@ -104,11 +71,11 @@ def forgets(own: Copy, parts: Sequence[LostRecords]) -> str:
     )
 
 
-def steps_of_a_voter(known: Survey, own: Copy, work_root: str | None) -> tuple[Step, ...]:
+def steps_of_a_voter(known: RepairEvidence, own: Copy, work_root: str | None) -> tuple[Step, ...]:
     """Return the steps after a voter has lost records that it had acknowledged."""
     log_dir, others = own.place.log_dir, [copy.place.log_dir for copy in known.copies if copy is not own]
     steps = [
-        Step(
+        step_of(
             text=f"Do not start {own.label} yet: it must not elect a leader with a voter that lacks what it forgot, "
             "too. Check it first, together with all other directories that are left (name them, too)",
             commands=(command("kraft", "recover", "verify", log_dir, *others),),
@@ -121,17 +88,17 @@ def steps_of_a_voter(known: Survey, own: Copy, work_root: str | None) -> tuple[S
     names = ", ".join(map(str, known.absent_voters))
     if known.absent_voters and elects_once_cut(known, own):  # a repair of this voter alone is refused then
         text = f"Where voters {names} are gone for good: inspect all that are left. That says how they go on together"
-        steps.append(Step(text=text, commands=(inspect_line(known),)))
+        steps.append(step_of(text=text, commands=(inspect_line(known),)))
     elif known.absent_voters:
         steps.append(
-            Step(
+            step_of(
                 text=f"Where voters {names} are gone for good: begin a new epoch that no old voter can outvote, with "
                 "this one alone; with others that are left, see `kraft recover inspect` of all",
                 commands=(alone_line(known, own),),
             )
         )
     steps.append(
-        Step(
+        step_of(
             text="Where another copy turns up that is better, or this was not meant: take it back, before "
             "anything starts",
             commands=(undo_line(log_dir, work_root),),

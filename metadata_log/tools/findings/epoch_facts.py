@@ -1,0 +1,46 @@
+"""Facts about epochs in batch headers: an epoch that falls, and one that was changed.
+
+Must not know: how a fault is detected, and the advice.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from metadata_log.tools.findings.facts import Facts
+
+ONE_BATCH: Final = "it is one batch, for its checksum is the same, which does not cover the epoch in its header"
+
+
+class EpochWentBack(Facts, frozen=True, kw_only=True):
+    """A batch whose epoch is lower than that of a batch before it."""
+
+    kind: ClassVar[str] = "epoch_went_back"
+    epoch: int
+    after: int
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return f"epoch {self.epoch} comes after epoch {self.after}"
+
+
+class ChangedEpoch(Facts, frozen=True, kw_only=True):
+    """A batch that other logs have with another epoch, though its checksum is the same.
+
+    `right`: the epoch that it has in the logs that are believed. `where`: a phrase with the epoch in each other log.
+    `also`: a clause with the number of such batches, or empty.
+    """
+
+    kind: ClassVar[str] = "log_mismatch"
+    offset: int
+    epoch: int
+    right: int
+    where: str
+    also: str = ""
+
+    def meaning(self) -> str:
+        """Return the sentence."""
+        return (
+            f"the batch at offset {self.offset} is of epoch {self.epoch} here, and {self.where}: {ONE_BATCH}; "
+            f"nothing that was committed is lost{self.also}"
+        )
