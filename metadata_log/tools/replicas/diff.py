@@ -173,20 +173,10 @@ def _advised(replica: Replica, found: Finding) -> list[Finding]:
     return advised([found], replica.source, replica.facts)
 
 
-def with_own_findings(report: DiffReport, view: ReplicaSet) -> DiffReport:
-    """Return the report with the faults of each replica by itself added: only the readable part was compared."""
-    own = [found for replica in view.replicas for found in own_findings(replica, view) if found.counts]
-    known = {(one.kind, one.file, one.offset, one.position) for one in own if one.file is not None}
-    compared = [one for one in report.findings if (one.kind, one.file, one.offset, one.position) not in known]
-    return msgspec.structs.replace(report, findings=sort_findings(dict.fromkeys((*compared, *own))))
-
-
-def with_logs_alone(report: DiffReport, alone: ReplicaSet) -> DiffReport:
-    """Return the report with the lines and faults of logs that were compared with no other."""
+def with_lines(report: DiffReport, alone: ReplicaSet) -> DiffReport:
+    """Return the report with the lines of logs that were compared with no other."""
     lines = [msgspec.structs.replace(_line(alone, replica), is_compared=False) for replica in alone.replicas]
-    own = [found for replica in alone.replicas for found in own_findings(replica, alone) if found.counts]
-    findings = sort_findings([*report.findings, *own])
-    return msgspec.structs.replace(report, replicas=(*report.replicas, *lines), findings=findings)
+    return msgspec.structs.replace(report, replicas=(*report.replicas, *lines))
 
 
 def own_findings(replica: Replica, view: ReplicaSet) -> list[Finding]:
