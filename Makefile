@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+# The tests that compare documents with the tree, of which `make check` waits two seconds.
+DOCUMENT_TESTS := $(patsubst %,tests/architecture/test_%.py,architecture_page paths_in_documents papers public_names)
 # How many processes run the tests: as many as there are cores, 0 for none but pytest itself.
 WORKERS ?= auto
 SHELL := /bin/bash
@@ -34,16 +36,21 @@ sim: $(STAMP) ## simulate whole clusters: SEED=n runs one scenario (KEEP=, CHANG
 	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),--minutes $(or $(MINUTES),1) --workers \
 		$(or $(filter-out auto,$(WORKERS)),2)) $(if $(KEEP),--keep $(KEEP)) $(if $(CHANGE),--change $(CHANGE)) $(ARGS)
 
-check: $(STAMP) ## lint, types, import contracts, generated files fresh, sizes, documents, prose; never writes
-	@$(BIN)/ruff check --no-fix --no-cache . && $(BIN)/ruff format --check --no-cache .
-	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/python -m metadata_log.records.generate --check
-	@$(BIN)/python proto/generate.py --check
-	@$(BIN)/python -m tests.kafka_releases.config_keys --check
-	@$(BIN)/python tests/architecture/sizes.py --check
-	@$(BIN)/python tests/architecture/changelog.py && $(BIN)/python tests/architecture/pages.py
-	@$(BIN)/python tests/architecture/prose_report.py . --baseline tests/architecture/prose.json --since d572b3a
+check: $(STAMP) ## lint, types, import contracts, generated files fresh, sizes, documents, prose; never writes; runs all, then fails
+	@failed=0; run() { "$$@" || { echo "check: failed: $$*" >&2; failed=1; }; }; \
+	run $(BIN)/ruff check --no-fix --no-cache .; \
+	run $(BIN)/ruff format --check --no-cache .; \
+	run $(BIN)/mypy; \
+	run $(BIN)/lint-imports --no-cache; \
+	run $(BIN)/python -m metadata_log.records.generate --check; \
+	run $(BIN)/python proto/generate.py --check; \
+	run $(BIN)/python -m tests.kafka_releases.config_keys --check; \
+	run $(BIN)/python tests/architecture/sizes.py --check; \
+	run $(BIN)/python tests/architecture/changelog.py; \
+	run $(BIN)/python tests/architecture/pages.py; \
+	run $(BIN)/python -m pytest -q -n 0 $(DOCUMENT_TESTS); \
+	run $(BIN)/python tests/architecture/prose_report.py . --baseline tests/architecture/prose.json --since d572b3a; \
+	exit $$failed
 
 fix: $(STAMP) ## let ruff mend what it can, and write the generated files anew
 	@$(BIN)/python -m metadata_log.records.generate
