@@ -31,6 +31,13 @@ FRAGMENT: Final = 40
 ONE_FILE_EACH: Final = ("quorum.controller.handlers",)
 """Packages with one file for each of many like things, here requests: however short, such a file is no fragment."""
 
+REMEDIES: Final = {
+    "files": f"more than {LONG_FILE}: split it into modules",
+    "functions": f"more than {LONG_FUNCTION}: split it into functions",
+    "fragments": f"at most {FRAGMENT}, and one file imports it: move its content there",
+}
+"""The limit of each kind of size, and what to do about it."""
+
 _NESTING: Final = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.TryStar, ast.Match)
 _BODIES: Final = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -162,7 +169,7 @@ def complaints(files: list[Source], budget: Mapping[str, Mapping[str, str]]) -> 
     for kind, found in (("files", long_files), ("functions", long_functions), ("fragments", fragments(files))):
         named = budget[kind]
         said += [
-            f"{name}: {lines} lines, and sizes.json does not name it in {kind}"
+            f"{name}: {lines} lines, {REMEDIES[kind]}; or give the reason in tests/architecture/sizes.json, {kind}"
             for name, lines in found.items()
             if name not in named
         ]

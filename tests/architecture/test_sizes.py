@@ -40,10 +40,10 @@ FLAT = "def f():\n    if x:\n        pass\n" + "    elif y:\n        pass\n" * 6
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("x = 1\n" * 401, "quorum/a.py: 401 lines, and sizes.json does not name it in files"),
+        ("x = 1\n" * 401, "quorum/a.py: 401 lines, more than 400: split "),
         ("x = 1\n" * 601, "quorum/a.py: 601 lines, more than 600"),
-        (FUNCTION, "quorum/a.py::f: 51 lines, and sizes.json does not name it in functions"),
-        ("class C:\n    " + FUNCTION.replace("\n", "\n    "), "quorum/a.py::C.f: 51 lines, and sizes.json"),
+        (FUNCTION, "quorum/a.py::f: 51 lines, more than 50: split "),
+        ("class C:\n    " + FUNCTION.replace("\n", "\n    "), "quorum/a.py::C.f: 51 lines, more than 50: split "),
         (FUNCTION + "    x = 1\n" * 40, "quorum/a.py::f: 91 lines, more than 80"),
         (DEEP, "quorum/a.py::f: nested 5 deep, more than 4"),
     ],
@@ -60,7 +60,10 @@ def test_a_fragment_is_a_short_file_that_one_other_imports() -> None:
     fragment = _source("quorum/a.py", "x = 1\n")
     one, other = (_source(f"quorum/{name}.py", "from quorum.a import x\n" + "y = x\n" * 40) for name in "bc")
     lazy = _source("quorum/d.py", "def f():\n    from quorum import a\n    return a\n" + "y = 1\n" * 40)
-    said = ["quorum/a.py: 1 lines, and sizes.json does not name it in fragments"]
+    said = [
+        "quorum/a.py: 1 lines, at most 40, and one file imports it: move its content there;"
+        " or give the reason in tests/architecture/sizes.json, fragments"
+    ]
     assert complaints([fragment, one], NOTHING) == said
     assert complaints([fragment, lazy], NOTHING) == said
     assert complaints([fragment, one, other], NOTHING) == []

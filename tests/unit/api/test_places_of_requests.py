@@ -124,12 +124,18 @@ def _of_oneof(message: Any, oneof: str) -> dict[str, str]:
     return {field.name: field.message_type.name for field in fields if field.name != "unknown"}
 
 
+def _names(requests: set[type[AnyRequest]]) -> list[str]:
+    return sorted(request.__name__ for request in requests)
+
+
 def test_every_request_has_its_row_of_places() -> None:
-    assert set(PLACES) == _requests()
+    assert _names(_requests() - set(PLACES)) == [], "add its row to PLACES above: its API, its method, its command"
+    assert _names(set(PLACES) - _requests()) == [], "no module of quorum/api declares it: remove its row of PLACES"
 
 
 def test_every_request_has_a_handler() -> None:
-    assert set(HANDLERS) == _requests()
+    forgotten = _names(_requests() - set(HANDLERS))
+    assert forgotten == [], "write its module in quorum/controller/handlers/, then its row in request_table.py HANDLERS"
 
 
 def test_a_test_of_handlers_asks_every_request() -> None:
@@ -141,20 +147,28 @@ def test_a_test_of_handlers_asks_every_request() -> None:
         if isinstance(node, ast.Call)
     )
     made = {func.id for func in calls if isinstance(func, ast.Name)}
-    assert {request.__name__ for request in PLACES} - made == set()
+    forgotten = sorted({request.__name__ for request in PLACES} - made)
+    assert forgotten == [], "write tests/unit/controller/handlers/test_<request>.py, which asks it by ControlledCluster"
 
 
 def test_every_request_over_grpc_has_its_row_of_conversions() -> None:
-    assert {kind.request for kind in KINDS} == {request for request, places in PLACES.items() if places.grpc}
+    by_grpc = {request for request, places in PLACES.items() if places.grpc}
+    forgotten = _names(by_grpc - {kind.request for kind in KINDS})
+    assert forgotten == [], "write its row in quorum/transport/grpc/convert/admin.py, which KINDS of calls.py holds"
+    assert _names({kind.request for kind in KINDS} - by_grpc) == [], "its row of PLACES says grpc=False: remove that"
 
 
 def test_every_row_of_conversions_has_its_messages_and_its_rpc() -> None:
     requests = {kind.name: f"{kind.request.__name__}Request" for kind in KINDS}
     responses = {kind.name: kind.response.__name__ for kind in KINDS}
-    assert _of_oneof(controller_pb2.Call, "request") == requests
-    assert _of_oneof(controller_pb2.Answer, "response") == responses
+    where = "add its field to {} of proto/kraft/v1/controller.proto, then run `make fix`"
+    assert _of_oneof(controller_pb2.Call, "request") == requests, where.format("Call")
+    assert _of_oneof(controller_pb2.Answer, "response") == responses, where.format("Answer")
     rpcs = controller_pb2.DESCRIPTOR.services_by_name["Controller"].methods_by_name
-    assert set(rpcs) == {kind.request.__name__ for kind in KINDS} | {"Session"}
+    names = {kind.request.__name__ for kind in KINDS} | {"Session"}
+    assert set(rpcs) == names, (
+        "add its rpc to service Controller of proto/kraft/v1/controller.proto, then run `make fix`"
+    )
     for kind in KINDS:
         rpc = rpcs[kind.request.__name__]
         assert (rpc.input_type.name, rpc.output_type.name) == (requests[kind.name], responses[kind.name])
@@ -163,7 +177,7 @@ def test_every_row_of_conversions_has_its_messages_and_its_rpc() -> None:
 
 def test_every_rpc_is_served() -> None:
     for name in controller_pb2.DESCRIPTOR.services_by_name["Controller"].methods_by_name:
-        assert callable(getattr(ControllerService, name))
+        assert callable(getattr(ControllerService, name, None)), f"{name}: quorum/server/grpc/controller_service.py"
 
 
 def test_a_message_says_how_current_its_response_has_to_be_if_and_only_if_it_is_a_read() -> None:
@@ -171,18 +185,25 @@ def test_a_message_says_how_current_its_response_has_to_be_if_and_only_if_it_is_
     for kind in KINDS:
         fields = set(rpcs[kind.request.__name__].input_type.fields_by_name)
         is_read = issubclass(kind.request, Read) and kind.request not in ALWAYS_LINEARIZABLE
-        assert ({"at_least_offset", "consistency"} & fields == {"at_least_offset", "consistency"}) is is_read, kind.name
-        assert not issubclass(kind.request, Read) or kind.is_repeatable, kind.name
+        has_both = {"at_least_offset", "consistency"} <= fields
+        assert has_both is is_read, f"{kind.name}: only a read's message in the .proto has at_least_offset, consistency"
+        is_repeatable = kind.is_repeatable or not issubclass(kind.request, Read)
+        assert is_repeatable, f"{kind.name}: a read is repeatable: say so in its row of KINDS"
 
 
 def test_a_long_response_to_a_read_is_divided() -> None:
     reads = {kind.request for kind in KINDS if issubclass(kind.request, Read)}
-    assert {read.__name__ for read in reads - ALWAYS_SHORT} <= ANSWERED_LONG
+    forgotten = sorted({read.__name__ for read in reads - ALWAYS_SHORT} - ANSWERED_LONG)
+    assert forgotten == [], "divide its response in quorum/transport/grpc/convert/parts.py, as DescribeConfigs' is"
 
 
 def test_every_accepted_change_has_its_words_in_the_log() -> None:
     changing = {request for request in PLACES if not issubclass(request, Read)}
-    assert changing - NEVER_LOGGED == changing & set(change_words._WORDS)
+    forgotten = _names(changing - NEVER_LOGGED - set(change_words._WORDS))
+    assert forgotten == [], "write its words in quorum/node/process/change_words.py, or name it in NEVER_LOGGED above"
+    assert _names(changing & NEVER_LOGGED & set(change_words._WORDS)) == [], (
+        "it has words: NEVER_LOGGED must not name it"
+    )
 
 
 @pytest.mark.parametrize(("request_", "places"), PLACES.items(), ids=lambda each: getattr(each, "__name__", ""))
@@ -193,13 +214,14 @@ def test_every_other_place_that_is_named_is_there(
     pages = "\n".join(page.read_text() for page in DOCS.glob("*.md"))
     if places.kafka is not None:
         keys = {offered.name: key for key, offered in OFFERED.items()}
-        assert keys[places.kafka] in apis._HANDLERS
+        assert keys[places.kafka] in apis._HANDLERS, "write its module in quorum/server/kafka, and its row in apis.py"
     if places.method is not None:
-        assert any(inspect.iscoroutinefunction(getattr(of, places.method, None)) for of in (Admin, Client))
-        assert places.method in pages or request_.__name__ in pages, "docs name neither the request nor the method"
+        has_method = any(inspect.iscoroutinefunction(getattr(of, places.method, None)) for of in (Admin, Client))
+        assert has_method, "write the method in quorum/client/admin.py"
+        assert places.method in pages or request_.__name__ in pages, "describe the method in docs/admin.md"
     if places.command is not None:
-        assert run([*places.command.split(), "--help"]) == 0
-        assert f"kraft {places.command}" in pages, "no page of docs names the command"
+        assert run([*places.command.split(), "--help"]) == 0, "write the command in quorum/cli/"
+        assert f"kraft {places.command}" in pages, "describe the command in docs/output.md"
     capsys.readouterr()
 
 
