@@ -74,10 +74,12 @@ TRANSITIONS: Final = (
     _row(_R.UNATTACHED, _R.FOLLOWER, _E.SAME_OR_HIGHER, "a leader is heard of"),
     _row(_R.UNATTACHED, _R.RESIGNED, _E.SAME, "the start of a voter that led this epoch when it stopped"),
     _row(
-        _R.PROSPECTIVE, _R.UNATTACHED, _E.SAME_OR_HIGHER, "refused with no leader known; a vote given; a higher epoch"
+        _R.PROSPECTIVE, _R.UNATTACHED, _E.SAME_OR_HIGHER, "rejected with no leader known; a vote given; a higher epoch"
     ),
     _row(_R.PROSPECTIVE, _R.CANDIDATE, _E.NEXT, "a majority would vote for it"),
-    _row(_R.PROSPECTIVE, _R.FOLLOWER, _E.SAME_OR_HIGHER, "refused with a leader known; the leader shows; a new leader"),
+    _row(
+        _R.PROSPECTIVE, _R.FOLLOWER, _E.SAME_OR_HIGHER, "rejected with a leader known; the leader shows; a new leader"
+    ),
     _row(_R.CANDIDATE, _R.UNATTACHED, _E.HIGHER, "a higher epoch is heard of"),
     _row(_R.CANDIDATE, _R.PROSPECTIVE, _E.SAME, "the election is lost or timed out"),
     _row(_R.CANDIDATE, _R.FOLLOWER, _E.SAME_OR_HIGHER, "another has won"),
@@ -93,7 +95,7 @@ TRANSITIONS: Final = (
         _R.FOLLOWER,
         _R.FOLLOWER,
         _E.SAME_OR_HIGHER,
-        "a new leader; the same leader, told with more endpoints",
+        "a new leader; more endpoints of the same leader",
     ),
     _row(_R.LEADER, _R.UNATTACHED, _E.HIGHER, "a higher epoch is heard of"),
     _row(_R.LEADER, _R.FOLLOWER, _E.HIGHER, "a new leader"),
