@@ -1,4 +1,4 @@
-"""A broker whose release cannot be served is named at the Kafka door: once, with its release and the reason."""
+"""A broker whose release cannot be served is named in the log: once, with its release and the reason."""
 
 from __future__ import annotations
 
