@@ -76,7 +76,7 @@ class ClientCall(msgspec.Struct, Generic[R], frozen=True, kw_only=True):
     respond: Callable[[ClientAnswer[R]], None]
     at_least_offset: Offset = NO_OFFSET
     """If set, any replica whose published image reaches this offset may answer the read. -1 requests a linearizable
-    read: a leader answers after a read barrier (DESIGN 15)."""
+    read: a leader answers after a read barrier (DESIGN 2.1)."""
     prepare: Callable[[R], None] | None = None
     """Called with the response before its records commit, so that its message can be encoded meanwhile. It may not
     be called, and `respond` may get another response."""

@@ -38,7 +38,7 @@ class Read(Request[R_co], Generic[R_co], frozen=True, kw_only=True, gc=False):
     """A request that changes nothing and is answered from an image. It may be repeated.
 
     If the request names an offset, any replica whose image reaches it answers. Otherwise the leader answers after a
-    read barrier (DESIGN 15).
+    read barrier (DESIGN 2.1).
 
     A replica that does not lead has no soft state. So the handler may use the turn's image, config and context only:
     what it would find in the turn's `state` is empty (`ImageReader`).

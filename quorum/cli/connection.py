@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 
 
 class Consistency(enum.StrEnum):
-    """The values of `--consistency` (DESIGN 15)."""
+    """The values of `--consistency` (DESIGN 2.1)."""
 
     LINEARIZABLE = "linearizable"
     AT_LEAST = "at-least"

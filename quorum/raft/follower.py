@@ -133,7 +133,7 @@ def _truncate(core: Core, leader_end: OffsetAndEpoch) -> bool:
 
 
 def on_fetch_failed(core: Core, state: Unattached | Follower, failed: RequestFailed) -> None:
-    """Handle a Fetch without a response. Only a refused or reset connection means a dead leader (DESIGN 5)."""
+    """Handle a Fetch without a response. Only a refused or reset connection means a dead leader (DESIGN 1.2)."""
     loop = fetch_loop_of(core)
     if loop is None or loop.correlation != failed.correlation:
         return

@@ -1,4 +1,4 @@
-"""Collects the writes and effects of one input, in the order of DESIGN 2 and 3.
+"""Collects the writes and effects of one input, in the order of DESIGN 1.5.
 
 Decides: tokens, correlations, and that effects for other replicas wait while this replica's epoch or vote is not
 durable. Must not know: why an effect is sent.

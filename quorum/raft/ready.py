@@ -1,6 +1,6 @@
 """The result of `RaftMachine.on_input`: writes and effects for the executor.
 
-Decides: the order between writes and effects (DESIGN 2 and 3). Must not know: how they are carried out.
+Decides: the order between writes and effects (DESIGN 1.5). Must not know: how they are carried out.
 
 The executor's duty, in this order:
 

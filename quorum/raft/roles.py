@@ -202,7 +202,7 @@ def send_end(core: Core, state: Resigned) -> None:
 def start(core: Core, _: Start) -> None:
     """Enter the first state after a start.
 
-    A voter without a known leader asks for pre-votes at once (DESIGN 5). A voter that led its epoch has resigned from
+    A voter without a known leader asks for pre-votes at once (DESIGN 1.2). A voter that led its epoch has resigned from
     it.
 
     Raises:

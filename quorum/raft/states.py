@@ -259,7 +259,7 @@ class Transfer(msgspec.Struct, kw_only=True, gc=False):
 
 
 class Suspicion(msgspec.Struct, kw_only=True, gc=False):
-    """Suspicion of a dead leader, and the number of elections tried since (DESIGN 5).
+    """Suspicion of a dead leader, and the number of elections tried since (DESIGN 1.2).
 
     `majority_lost_since_ms`: since then no majority of the voters has responded, or None.
     `is_majority_loss_reported`: the node was informed of that (`majority_loss`).

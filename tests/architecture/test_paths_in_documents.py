@@ -7,6 +7,7 @@ transcripts and file formats. Two whole pages are left out: `docs/english.md` qu
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,15 @@ def test_a_link_leads_to_a_file_and_its_heading() -> None:
 
 def test_fenced_blocks_are_left_out() -> None:
     assert REPOSITORY.missing(DESIGN, "```\n`quorum/nothing.py`\n```\n`quorum/other.py`\n") == ["quorum/other.py"]
+
+
+def test_every_section_of_the_design_page_that_a_source_names_exists() -> None:
+    sections = set(re.findall(r"^#+ ([\d.]*\d)\.? ", (ROOT / DESIGN).read_text(), re.MULTILINE))
+    sources = [
+        path for top in ("quorum", "metadata_log", "broker_agent", "tests") for path in (ROOT / top).rglob("*.py")
+    ]
+    named = {
+        number for path in sources for number in re.findall(r"\bDESIGN(?:\.md)? (\d[\d.]*\d|\d)", path.read_text())
+    }
+    assert len(named) > 5
+    assert named - sections == set()

@@ -1,6 +1,6 @@
 """Reads from the published image: by any replica that has reached their offset, or by the leader after a read barrier.
 
-These are `at_least` and `linearizable` of DESIGN 15. Must not know: where the image comes from, and which requests are
+These are `at_least` and `linearizable` of DESIGN 2.1. Must not know: where the image comes from, and which requests are
 reads (`quorum.api.request.Read`).
 """
 

@@ -1,4 +1,4 @@
-"""The Raft core's effects as calls of the ports, in the order that safety requires (DESIGN 2 and 3).
+"""The Raft core's effects as calls of the ports, in the order that safety requires (DESIGN 1.5).
 
 Decides: the order. Writes are staged in memory and passed to the disk at the end of the turn, all at once. `at_once`
 effects leave meanwhile; `after` effects are held until their write is durable. Must not know: the meaning of the

@@ -23,7 +23,7 @@ from quorum.node.core.ports import ImagePublished
 
 READ_BYTES = 1 << 20
 RECORDS_A_SLICE = 400
-"""About 2 ms of replay (DESIGN 11), counted in records because there is no clock here; a batch is never split."""
+"""About 2 ms of replay (DESIGN 3), counted in records because there is no clock here; a batch is never split."""
 
 MOST_LAG = 10_000
 """From this many unreplayed committed records on, replay yields to nothing."""

@@ -61,7 +61,7 @@ from quorum.raft.inputs import ChunkStored, Input, LogTrimmed, SnapshotChecked, 
 from quorum.raft.ready import CheckSnapshot, SendSnapshotChunk, SnapshotInstalled, StoreChunk
 
 RECORDS_A_SLICE: Final = 200
-"""Under 2 ms of encoding (DESIGN 11), counted in records because there is no clock here."""
+"""Under 2 ms of encoding (DESIGN 3), counted in records because there is no clock here."""
 MOST_TURNS_WAITED: Final = 16
 """The most turns in a row in which a slice yields to waiting requests."""
 LARGEST_PIECE_BYTES: Final = 8 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""Names of the metadata log: which ids peers' requests may carry, and which ones this node sends (DESIGN 6).
+"""Names of the metadata log: which ids peers' requests may carry, and which ones this node sends (DESIGN 4.1).
 
 Decides: whether a peer's request names this cluster and the metadata topic, and which topic id a request carries. Must
 not know: the purpose of a request. Both protocols use it; each encodes a refusal in its own form.

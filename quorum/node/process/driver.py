@@ -1,4 +1,4 @@
-"""An executor under asyncio: one task owns it, and all other code queues events for it (DESIGN 11).
+"""An executor under asyncio: one task owns it, and all other code queues events for it (DESIGN 3).
 
 Decides: when a turn is taken, and how many events may be queued. Messages of `after_turn` leave before the disk gets
 the turn's writes. Must not know: the meaning of the events.

@@ -1,4 +1,4 @@
-"""Linearizable reads: before the response, the leader proves that it led after the request arrived (DESIGN 15)."""
+"""Linearizable reads: before the response, the leader proves that it led after the request arrived (DESIGN 2.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The core answers or ignores every message of a peer. None reaches the core's own assertions (DESIGN 10)."""
+"""The core answers or ignores every message of a peer. None reaches the core's own assertions (DESIGN 1.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing is promised before it is durable (DESIGN 3): each rule, and what is out if a replica crashes in between."""
+"""Nothing is promised before it is durable (DESIGN 1.5): each rule, and what is out if a replica crashes in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The consistency of a read on the wire (DESIGN 15): linearizable, or of at least an offset.
+"""The consistency of a read on the wire (DESIGN 2.1): linearizable, or of at least an offset.
 
 Decides: how the two fields of a read combine. `quorum.api.request.Read` decides which requests are reads.
 """

@@ -1,4 +1,4 @@
-"""Check that nothing is promised before it is durable (DESIGN 3).
+"""Check that nothing is promised before it is durable (DESIGN 1.5).
 
 A replica crashes before every single effect of a scenario. Every promise that was sent (a vote, a fetch offset, a
 response to a client) must then rest on durable bytes.
