@@ -30,7 +30,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "cluster": ("quorum.cli.cluster", "Print the id of the cluster."),
     "brokers": ("quorum.cli.brokers", "List and describe the registered brokers."),
     "configs": ("quorum.cli.configs", "See and change configs of topics, brokers, groups, client metrics."),
-    "quorum": ("quorum.cli.quorum", "See the quorum: leader, voters, lags; change who votes, who leads."),
+    "quorum": ("quorum.cli.quorum", "See the quorum: leader, voters, lags; change its voters or its leader."),
     "check": ("quorum.cli.check", "Say what is wrong with a cluster's directories: run this first."),
     "log": ("quorum.cli.log.log", "Dump, verify, compare, hash, draw and export metadata logs."),
     "shell": ("quorum.cli.shell", "Walk through all that a log says, at any moment that it holds."),

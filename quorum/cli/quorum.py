@@ -22,7 +22,7 @@ app = typer.Typer(no_args_is_help=True, epilog="Example:  kraft quorum describe 
 
 @app.callback()
 def quorum() -> None:
-    """See the quorum; change who votes, and who leads."""
+    """See the quorum; change its voters or its leader."""
 
 
 app.command(

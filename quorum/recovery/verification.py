@@ -203,7 +203,7 @@ def _together(files: Files, known: RepairEvidence) -> Iterator[str]:
     yield from (f"{one}: start nothing from it as it is, and see kraft recover inspect" for one in known.stale)
     later = next(filter(None, (copy.newer_voters for copy in known.copies)), None)
     if later is not None:
-        yield f"who votes is not known here: the log has {later}. Start the controllers with the release that wrote it"
+        yield f"the voters cannot be read: the log has {later}. Start the controllers with the release that wrote it"
         return
     elected = [copy for copy in known.copies if known.is_authoritative(copy)]
     if known.undecided is not None and not known.has_majority(elected):

@@ -130,7 +130,7 @@ def _from_broker(node: Node) -> Iterator[Case]:
 
 
 def _members(scenario: str) -> Iterator[Case]:
-    """Yield the changes of who votes."""
+    """Yield the changes of the voters."""
     controllers, brokers = controllers_of(scenario), brokers_of(scenario)
     configs = [word for node in controllers for word in ("--config", f"{node.path}/server.properties")]
     for action in ("voters", "static-voters"):

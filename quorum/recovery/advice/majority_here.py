@@ -55,8 +55,8 @@ def lacking(known: RepairEvidence, voters: Sequence[Copy]) -> str | None:
 
 
 _NOTHING_YET = (
-    "They hold no record yet, as after their formatting: started, they begin a new cluster. If this one ran before, "
-    "its metadata is not here: start none of them, and look for its directories."
+    "All their logs are empty. If started, these controllers begin a new cluster. If this cluster has run before, do "
+    "not start them: find the directories that hold its metadata."
 )
 
 

@@ -27,8 +27,8 @@ def why_not_written(copy: Copy) -> str | None:
     if copy.newer_voters is None:
         return None
     return (
-        f"a later release wrote who votes ({copy.newer_voters}), in a form that is not known here: no repair "
-        "appends to the log. Use the kraft that knows that release; truncate, drop-snapshot, rebuild-indexes, "
+        f"a later release wrote the voters ({copy.newer_voters}) in a form that this kraft cannot read, so no repair "
+        "can append to the log. Use a kraft that knows that release; truncate, drop-snapshot, rebuild-indexes, "
         "cluster-id, verify and undo work with this one"
     )
 
@@ -63,7 +63,7 @@ def leave_to_its_release(known: RepairEvidence) -> list[Step]:
     return [
         Step(
             text=f"Start the controllers that are here with the release that wrote {hiding}: a majority of them elects "
-            "a leader. Where they elect none, go on with a kraft that knows that release"
+            "a leader. If they elect none, go on with a kraft that knows that release"
         )
     ]
 
@@ -75,4 +75,4 @@ def _hiding(known: RepairEvidence) -> str | None:
 def who_votes(known: RepairEvidence) -> str:
     """Return why the voters are unknown, as the end of a sentence."""
     hiding = _hiding(known)
-    return "no copy here says who votes" if hiding is None else f"a later release wrote that ({hiding})"
+    return "no copy here names the voters" if hiding is None else f"a later release wrote the voters ({hiding})"

@@ -79,8 +79,8 @@ def _stay_stopped(known: RepairEvidence) -> tuple[Step, ...]:
         return ()
     return (
         Step(
-            text=f"Do not start {names} from what is here: a repair on {half[0].label} has changed who votes, and they "
-            "do not know it"
+            text=f"Do not start {names} from these directories: a repair on {half[0].label} has changed the voters, "
+            "and these directories still have the old ones"
         ),
     )
 

@@ -1,6 +1,6 @@
 """Checkpoints whose voters most other copies deny: one forged file must not take the vote of sound directories.
 
-Decides: which copies can be compared, and which checkpoints they deny. Must not know: who votes in the end.
+Decides: which copies can be compared, and which checkpoints they deny. Must not know: the voters in force.
 
 The voters in a checkpoint are committed at its end. Two copies that begin with checkpoints can be compared if neither
 log has a later set of voters. Then both name the set in force at the end of the later checkpoint.

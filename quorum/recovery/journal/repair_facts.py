@@ -105,7 +105,7 @@ class MayLose(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.in_words is not None:
             return self.in_words
         if not self.voters:
-            return f"who voted is not known, so records {held} may have been committed"
+            return f"the voters are not known, so records {held} may have been committed"
         voters = f"voter{'s' if len(self.voters) > 1 else ''} {', '.join(map(str, self.voters))}"
         if self.is_undecided:
             return (

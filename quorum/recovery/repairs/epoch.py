@@ -66,7 +66,7 @@ def propose_epoch(files: Files, targets: Sequence[str], copies: Sequence[str], r
         refuse_newer_files(copy)
     refuse_conflicts(known)
     if not known.voters and not all(_is_brokers(copy) for copy in own):
-        raise RefusedError("no log here says who votes: name the directories of all voters, with --dir or --copy")
+        raise RefusedError("no log here names the voters: name the directories of all voters, with --dir or --copy")
     is_voters = any(known.is_voter(copy) for copy in own)
     asked = _refuse_unsafe(known, own, request) if is_voters else _refuse_running(own)
     due = [copy for copy in own if is_to_reset(known, copy)]

@@ -69,7 +69,7 @@ def read_targets(files: Files, targets: Sequence[str], copies: Sequence[str], na
         OSError: a copy cannot be read.
     """
     if not targets or not named:
-        raise RefusedError("say which directories to change (--dir) and who is to vote (--set)")
+        raise RefusedError("name the directories to change (--dir) and the new voters (--set)")
     places = [find_target(files, path) for path in targets]
     for place in places:
         refuse_pending(files, place.log_dir)

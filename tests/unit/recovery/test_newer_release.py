@@ -36,7 +36,7 @@ from tests.support.repairs import batch_ends, repair, request, tree
 
 FILES = OsFiles()
 OF_WHO_VOTES = ("kraft_version_2", "voters_record_v1")
-"""What says who votes in a form that is not known."""
+"""The records of the voters in an unknown form."""
 KNOWN_VOTERS = [case for case in NEWER_LOGS if case.name not in OF_WHO_VOTES]
 UNKNOWN_VOTERS = [case for case in NEWER_LOGS if case.name in OF_WHO_VOTES]
 NEW_CLUSTER = "b3RoZXJjbHVzdGVyaWQwMQ"
@@ -119,7 +119,7 @@ def test_what_says_who_votes_is_left_to_its_release(case: NewerLog, clusters: Pa
     assert part_of(case) in found.evidence.newer.text()
     refused = [repair.refused or "" for repair in found.plan.repairs]
     assert len(refused) == 3
-    assert all(case.says in why and "Use the kraft that knows that release" in why for why in refused)
+    assert all(case.says in why and "Use a kraft that knows that release" in why for why in refused)
     words = words_of(found)
     assert f"with the release that wrote {case.says}" in words
     assert "restore" not in words
@@ -133,7 +133,7 @@ def test_voters_of_an_unknown_form_hide_those_before(clusters: Path, tmp_path: P
     found = inspect_copies(FILES, [*data(cluster, 1), lagging])
 
     assert found.evidence.voters == ()
-    assert "a later release wrote that (VotersRecord of version 1)" in found.plan.situation
+    assert "a later release wrote the voters (VotersRecord of version 1)" in found.plan.situation
 
 
 @all_cases
@@ -144,7 +144,7 @@ def test_verify_names_what_was_not_checked(case: NewerLog, clusters: Path, tmp_p
 
     has_voters = case.name not in {"kraft_version_2", "voters_record_v1"}
     assert found.is_sound is has_voters
-    assert has_voters or "who votes is not known here" in " ".join(found.problems)
+    assert has_voters or "the voters cannot be read" in " ".join(found.problems)
     (note,) = found.notes
     assert note.startswith("written by a release after 4.4")
     assert part_of(case) in note
@@ -293,7 +293,7 @@ def test_a_repair_that_writes_voters_is_refused_where_their_form_is_not_known(
     case: NewerLog, prepare: Callable[[Cluster], tuple[str, Propose]], clusters: Path, tmp_path: Path
 ) -> None:
     _, propose = prepare(planted(case, clusters, tmp_path))
-    with pytest.raises(RefusedError, match=rf"wrote who votes \({case.says}\).*Use the kraft that knows that release"):
+    with pytest.raises(RefusedError, match=rf"wrote the voters \({case.says}\).*Use a kraft that knows that release"):
         propose(FILES)
 
 

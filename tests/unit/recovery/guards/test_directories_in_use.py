@@ -165,7 +165,7 @@ def test_beside_a_repaired_voter_that_runs_no_old_one_is_to_start(
     assert run(words) == 0
     with held_by_another(repaired / ".lock"):
         said = said_of(capsys, repaired, old)
-    assert f"1. Do not start node 2 ({old}) from what is here: a repair on node 1 ({repaired}) has changed who" in said
+    assert f"1. Do not start node 2 ({old}) from these directories: a repair on node 1 ({repaired}) has changed" in said
     with held_by_another(repaired / ".lock"), held_by_another(old / ".lock"):
         assert "Do not start" not in said_of(capsys, repaired, old)
 

@@ -317,7 +317,7 @@ def test_a_lone_survivor_that_cannot_tell_its_metadata_asks_for_the_brokers_copi
     files = load_nodes("failovers", 1, 11, 12)
     damage_checkpoints(files, "/n1", all_of_them=True)
     alone = inspect_copies(files, ["/n1"]).plan
-    assert alone.situation.endswith("no copy here says who votes.")
+    assert alone.situation.endswith("no copy here names the voters.")
     assert any("Bring a copy of every broker's metadata log" in step.text for step in alone.steps)
     with pytest.raises(RefusedError, match=r"no whole checkpoint holds what was before.*kraft recover inspect"):
         propose_standalone(files, "/n1", [], request())

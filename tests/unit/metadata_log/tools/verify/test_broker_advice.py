@@ -118,7 +118,7 @@ def test_the_copy_alone_is_known_for_a_brokers(cluster: Cluster) -> None:
 
 
 def test_of_a_broker_without_a_log_both_are_advised(cluster: Cluster) -> None:
-    """Nothing that is named says who votes."""
+    """No named directory shows the voters."""
     no_log(cluster, BROKER)
 
     (found,) = [one for one in check_paths([cluster.node(BROKER)]).findings if one.kind == "log_missing"]
