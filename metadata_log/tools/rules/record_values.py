@@ -6,8 +6,8 @@ and how records are replayed.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
-from typing import Final
+from collections.abc import Callable, Container, Iterable
+from typing import Final, Protocol
 
 from metadata_log.image import ClusterImage, MetadataImage, ResourceType
 from metadata_log.records import (
@@ -49,6 +49,31 @@ from metadata_log.tools.rules.values import (
 _MIGRATION_STATES: Final = range(5)
 """None, before, during and after the migration, and not begun (Kafka 3.9's ZkMigrationState)."""
 
+_Registration = RegisterBrokerRecord | BrokerRegistrationChangeRecord
+
+
+class BrokerRule(Protocol):
+    """A rule that compares the registrations of brokers, also within one batch: it keeps what it needs of each."""
+
+    def start(self, cluster: ClusterImage) -> None:
+        """Continue from the brokers of this image."""
+
+    def begin(self) -> None:
+        """Begin a metadata transaction."""
+
+    def abort(self) -> None:
+        """Discard all changes since `begin`."""
+
+    def fault(self, record: _Registration) -> KindAndFault | None:
+        """Return the fault in a registration, or in a change of one, or None."""
+
+    def on_record(self, record: _Registration | UnregisterBrokerRecord) -> None:
+        """Take a record, after `fault` has judged it."""
+
+
+BROKER_RULES: Final[tuple[Callable[[], BrokerRule], ...]] = (DirectoryOwners,)
+"""The rules that compare brokers, in the order of their findings: a record has at most one. A new rule is one entry."""
+
 
 class RecordValues:
     """Checks the records of one log or one checkpoint, except those of topics and transactions."""
@@ -57,7 +82,7 @@ class RecordValues:
         self._add = add
         self._topics = topics
         self._acls = AclRules()
-        self._directories = DirectoryOwners()
+        self._broker_rules = [rule() for rule in BROKER_RULES]
         self._before = RecordsBefore()
         self._is_older, self._created = False, frozenset[str]()
         self._producer_ids_end: int | None = None
@@ -68,7 +93,8 @@ class RecordValues:
     def start(self, image: MetadataImage) -> None:
         """Continue from this image."""
         self._acls.start(image.acls)
-        self._directories.start(image.cluster)
+        for rule in self._broker_rules:
+            rule.start(image.cluster)
         self._producer_ids_end = int(image.producer_ids.next_producer_id)
 
     def contradicted(self, record: MetadataRecord) -> str:
@@ -89,12 +115,14 @@ class RecordValues:
     def begin(self) -> None:
         """Begin a metadata transaction."""
         self._acls.begin()
-        self._directories.begin()
+        for rule in self._broker_rules:
+            rule.begin()
 
     def abort(self) -> None:
         """Discard all changes since `begin`."""
         self._acls.abort()
-        self._directories.abort()
+        for rule in self._broker_rules:
+            rule.abort()
         self._producer_ids_end = None
 
     def on_record(
@@ -109,7 +137,7 @@ class RecordValues:
         """Check a record. `topics` (by name) and `cluster` are those before its batch; `level` is the metadata.version.
 
         A checkpoint may have all its records in one batch. So a rule that compares records of one batch keeps its own
-        state, with `begin` and `abort`, as `DirectoryOwners` and `AclRules` do.
+        state, with `begin` and `abort`: `BROKER_RULES` and `AclRules`.
         """
         if isinstance(record, ConfigRecord):
             self.gone.on_config(record)
@@ -130,7 +158,7 @@ class RecordValues:
         if isinstance(record, RegisterBrokerRecord | BrokerRegistrationChangeRecord):
             broken = self._on_registration(record, offset, place, cluster)
         elif isinstance(record, UnregisterBrokerRecord):
-            self._directories.on_record(record)
+            self._on_removal(record)
             return
         elif isinstance(record, AccessControlEntryRecord):
             broken = self._on_entry(record, level >= ACL_RANGES_LEVEL and not place.offsets_are_own)
@@ -147,7 +175,7 @@ class RecordValues:
 
     def _on_registration(
         self,
-        record: RegisterBrokerRecord | BrokerRegistrationChangeRecord,
+        record: _Registration,
         offset: int,
         place: Place,
         cluster: ClusterImage,
@@ -155,9 +183,14 @@ class RecordValues:
         self._topics.on_registration(record)
         offsets = None if place.offsets_are_own or self._is_older else range(place.base_offset, offset + 1)
         broken = broker_fault(record, cluster, offsets) if isinstance(record, RegisterBrokerRecord) else None
-        broken = broken or self._directories.fault(record)
-        self._directories.on_record(record)
+        for rule in self._broker_rules:
+            broken = broken or rule.fault(record)
+            rule.on_record(record)
         return broken
+
+    def _on_removal(self, record: UnregisterBrokerRecord) -> None:
+        for rule in self._broker_rules:
+            rule.on_record(record)
 
     def _on_entry(self, record: AccessControlEntryRecord, has_checked_host: bool) -> tuple[str, str] | None:
         broken = self._acls.on_entry(record)

@@ -39,7 +39,12 @@ class AddFinding(Protocol):
 
     def __call__(
         self, kind: str, meaning: str, offset: int, place: Place, topic_id: TopicId | None = None, group: object = None
-    ) -> None: ...
+    ) -> None:
+        """Add it.
+
+        `kind`: its name in `findings/kinds.py`. `meaning`: a sentence with the fault's values, without the file, which
+        `place` has. `offset`: of the record. `group`: of several findings with the same value only the first is added.
+        """
 
 
 class TopicRules:
