@@ -45,6 +45,11 @@ def described() -> dict[str, Described]:
     return found
 
 
+def begins_with_a_table(row: Described) -> bool:
+    """Return True if the page has the headings of the command's first table. Each begins with a capital."""
+    return all(heading[0].isupper() for heading in row.headings[0])
+
+
 def commands_with(form: str) -> set[str]:
     """Return the commands whose `-o` takes this form."""
     return {f"kraft {words}" for words, forms in all_commands().items() if form in forms}
