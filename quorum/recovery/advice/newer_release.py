@@ -27,7 +27,7 @@ def why_not_written(copy: Copy) -> str | None:
     if copy.newer_voters is None:
         return None
     return (
-        f"a later release wrote the voters ({copy.newer_voters}) in a form that this kraft cannot read, so no repair "
+        f"a later release wrote the voters ({copy.newer_voters}) in a form that this release cannot read, so no repair "
         "can append to the log. Use a kraft that knows that release; truncate, drop-snapshot, rebuild-indexes, "
         "cluster-id, verify and undo work with this one"
     )
