@@ -30,8 +30,8 @@ def test_every_command_explains_itself_by_example(words: str, capsys: pytest.Cap
     assert re.findall(r" <(?:str|int|float|path|int range|float range)>", said) == []
     assert f"Usage: kraft {words}" in said
     assert "\\" not in said
-    _, *examples = said.partition("  Example")[2].splitlines()
-    assert examples
+    examples = said.partition("  Example")[2].splitlines()[1:]
+    assert examples, f'give the command an example: @app.command(epilog="Example:  kraft {words} ...")'
     assert all(line.startswith("    kraft ") for line in examples)
     assert any(f"kraft {words}" in line for line in examples)
 
@@ -124,7 +124,6 @@ def test_the_list_of_commands_is_whole(capsys: pytest.CaptureFixture[str]) -> No
         ("kraft topics ", ["create", "alter", "delete", "list", "describe"]),
         ("kraft topics de", ["delete", "describe"]),
         ("kraft topics describe --under", ["--under-replicated-partitions", "--under-min-isr-partitions"]),
-        ("kraft brokers ", ["list", "describe"]),
         ("kraft cluster ", ["id"]),
         ("kraft features upgrade --r", ["--release-version"]),
         ("kraft features di", ["disable"]),

@@ -244,7 +244,9 @@ class TestClients:
     def test_every_message_that_has_a_consistency_is_a_read(self) -> None:
         asked = [field.message_type for field in controller_pb2.Call.DESCRIPTOR.oneofs_by_name["request"].fields]
         named = {message.name for message in asked if "at_least_offset" in message.fields_by_name}
-        assert named == {message.DESCRIPTOR.name for message in READS.values()}
+        in_rows = {message.DESCRIPTOR.name for message in READS.values()}
+        assert sorted(named - in_rows) == [], "add an example of the read to READS above"
+        assert sorted(in_rows - named) == [], "give its message at_least_offset and consistency in the .proto"
 
     @pytest.mark.parametrize(
         ("fields", "offset"),
@@ -282,7 +284,9 @@ class TestClients:
         assert joined([part for part, _ in parts]) == answer
 
     def test_every_divided_response_has_an_example(self) -> None:
-        assert {type(response).__name__.removesuffix("Response") for response in DIVIDED} == ANSWERED_LONG
+        in_rows = {type(response).__name__.removesuffix("Response") for response in DIVIDED}
+        assert sorted(ANSWERED_LONG - in_rows) == [], "add an example of its response to DIVIDED above"
+        assert sorted(in_rows - ANSWERED_LONG) == [], "divide its response in quorum/transport/grpc/convert/parts.py"
 
     @pytest.mark.parametrize("response", DIVIDED, ids=lambda response: type(response).__name__)
     def test_every_answer_that_may_be_long_is_divided(self, response: Any) -> None:
