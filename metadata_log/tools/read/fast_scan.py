@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
@@ -73,75 +73,20 @@ class Marks(msgspec.Struct, frozen=True, kw_only=True):
 
 NO_MARKS: Final = Marks()
 
-
-def walk(
-    handle: FileHandle,
-    start: int = 0,
-    end: int | None = None,
-    *,
-    offset: int = -1,
-    epoch: int = -1,
-    time_ms: int = -1,
-    marks: Marks = NO_MARKS,
-) -> Iterator[Seen]:
-    """Yield every batch, run and damaged range of bytes `start` to `end` (default: the file's size), in order.
-
-    `start` is the beginning of a batch. `offset` and `epoch` are the ones that the caller expects there; `time_ms` is
-    the time of the batch before. Zeros up to the end yield nothing.
-    """
-    limit = handle.size() if end is None else end
-    budget = CheckBudget(limit - start)
-    position, expected = start, offset
-    while position < limit:
-        buffer = handle.pread(min(_CHUNK_BYTES, limit - position), position)
-        if not buffer:
-            return
-        at = 0
-        while True:
-            run = _run(buffer, at, position, expected, epoch, time_ms, marks)
-            if run is not None:
-                yield run
-                at += run.end_position - run.position
-                expected, time_ms = run.end_offset, run.last_timestamp
-            if at and not _is_whole(buffer, at):
-                break
-            try:
-                header = check_batch(buffer, at)
-            except (CorruptBatchError, UnsupportedBatchError):
-                seen = next(scan(handle, position + at, limit, budget), None)
-                if seen is None:
-                    return
-                yield seen
-                passed = seen.end if isinstance(seen, Damage) else seen.position + seen.header.size_in_bytes
-                if isinstance(seen, LocatedBatch):
-                    expected, epoch = seen.header.next_offset, seen.header.partition_leader_epoch
-                    time_ms = seen.header.max_timestamp
-                at = passed - position
-                break
-            yield LocatedBatch(position=position + at, header=header, buffer=buffer, at=at)
-            expected, epoch, time_ms = header.next_offset, header.partition_leader_epoch, header.max_timestamp
-            at += header.size_in_bytes
-            if at == len(buffer):
-                break
-        position += at
+FindRun: TypeAlias = Callable[[bytes, int, int, int, int, int, Marks], NoOpRun | None]
+"""Finds the run at a position of a buffer that begins `shift` bytes into the file, as `no_op_run` does. All such
+functions find the same runs."""
 
 
-def _is_whole(buffer: bytes, at: int) -> bool:
-    """Return True if the buffer holds the whole batch that begins at `at`, by the length in its header."""
-    if len(buffer) - at < HEADER_SIZE:
-        return False
-    return LOG_OVERHEAD + int.from_bytes(buffer[at + 8 : at + 12], "big", signed=True) <= len(buffer) - at
-
-
-def _run(buffer: bytes, at: int, shift: int, expected: int, epoch: int, time_ms: int, marks: Marks) -> NoOpRun | None:
-    """Return the run of NoOps at `at` that continues from `expected`, `epoch` and time, up to the next mark, or
-    None."""
+def no_op_run(
+    buffer: bytes, at: int, shift: int, expected: int, epoch: int, time_ms: int, marks: Marks
+) -> NoOpRun | None:
+    """Return the run at `at` that continues from `expected`, `epoch` and time, up to the next mark, or None."""
     if int.from_bytes(buffer[at + _TIME_AT : at + _TIME_AT + 8], "big") < time_ms - CLOCK_STEP_MS:
         return None
-    stop = _next(marks.positions, shift + at) - shift
-    stop_offset = _next(marks.offsets, expected)
-    start, base = at, expected
-    max_timestamp = -1
+    stop = next_mark(marks.positions, shift + at) - shift
+    stop_offset = next_mark(marks.offsets, expected)
+    start, base, max_timestamp = at, expected, -1
     last = min(len(buffer) - NO_OP_BYTES, stop - 1)
     unpack = _NOOP.unpack_from
     view = memoryview(buffer)
@@ -184,7 +129,66 @@ def _run(buffer: bytes, at: int, shift: int, expected: int, epoch: int, time_ms:
     )
 
 
-def _next(marks: Sequence[int], least: int) -> int:
+def next_mark(marks: Sequence[int], least: int) -> int:
     """Return the first mark that is not below `least`."""
     index = bisect_left(marks, least)
     return marks[index] if index < len(marks) else _NO_MARK
+
+
+def walk(
+    handle: FileHandle,
+    start: int = 0,
+    end: int | None = None,
+    *,
+    offset: int = -1,
+    epoch: int = -1,
+    time_ms: int = -1,
+    marks: Marks = NO_MARKS,
+    find_run: FindRun = no_op_run,
+) -> Iterator[Seen]:
+    """Yield every batch, run and damaged range of bytes `start` to `end` (default: the file's size), in order.
+
+    `start` is the beginning of a batch. The caller expects `offset` and `epoch` there; `time_ms` is that of the batch
+    before. Zeros up to the end yield nothing.
+    """
+    limit, position, expected = handle.size() if end is None else end, start, offset
+    budget = CheckBudget(limit - start)
+    while position < limit:
+        buffer = handle.pread(min(_CHUNK_BYTES, limit - position), position)
+        if not buffer:
+            return
+        at = 0
+        while True:
+            run = find_run(buffer, at, position, expected, epoch, time_ms, marks)
+            if run is not None:
+                yield run
+                at += run.end_position - run.position
+                expected, time_ms = run.end_offset, run.last_timestamp
+            if at and not _is_whole(buffer, at):
+                break
+            try:
+                header = check_batch(buffer, at)
+            except (CorruptBatchError, UnsupportedBatchError):
+                seen = next(scan(handle, position + at, limit, budget), None)
+                if seen is None:
+                    return
+                yield seen
+                passed = seen.end if isinstance(seen, Damage) else seen.position + seen.header.size_in_bytes
+                if isinstance(seen, LocatedBatch):
+                    expected, epoch = seen.header.next_offset, seen.header.partition_leader_epoch
+                    time_ms = seen.header.max_timestamp
+                at = passed - position
+                break
+            yield LocatedBatch(position=position + at, header=header, buffer=buffer, at=at)
+            expected, epoch, time_ms = header.next_offset, header.partition_leader_epoch, header.max_timestamp
+            at += header.size_in_bytes
+            if at == len(buffer):
+                break
+        position += at
+
+
+def _is_whole(buffer: bytes, at: int) -> bool:
+    """Return True if the buffer holds the whole batch that begins at `at`, by the length in its header."""
+    if len(buffer) - at < HEADER_SIZE:
+        return False
+    return LOG_OVERHEAD + int.from_bytes(buffer[at + 8 : at + 12], "big", signed=True) <= len(buffer) - at
