@@ -110,7 +110,7 @@ class BatchSums:
                 self._shapes += _SHAPE.pack(base, 1, run.epoch, NO_OP_BYTES, len(self._crcs))
                 self._epoch = run.epoch
             size = (end - base) * NO_OP_BYTES
-            self._crcs += _checksums(run.buffer, at, size)
+            self._crcs += checksums(run.buffer, at, size)
             base, at, position, self._end = end, at + size, position + size, end
 
     def finish(self) -> None:
@@ -283,7 +283,7 @@ def _sealed(handle: FileHandle, damage: Damage) -> Iterator[tuple[int, int, int,
         position += size
 
 
-def _checksums(buffer: bytes, at: int, size: int) -> bytearray:
+def checksums(buffer: bytes, at: int, size: int) -> bytearray:
     """Return the concatenated checksums of the NoOp batches in `size` bytes from `at` on."""
     found = bytearray(size // NO_OP_BYTES * _CRC.size)
     for byte in range(_CRC.size):
