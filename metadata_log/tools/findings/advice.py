@@ -58,6 +58,15 @@ ASK: Final = no_start(
     "restart nothing and keep copies of all replicas; then compare them (kraft log diff says which side a majority "
     "holds, kraft recover inspect what each repair would keep and lose)"
 )
+LOST_HERE: Final = Advice(
+    "do not start this node: with its vote, a leader could be elected that lacks these records. Keep a copy of its "
+    "directory. Nothing shows a loss on the other voters, and they can elect no leader without these records: kraft "
+    "recover inspect says which of them to start. Once they lead, let this replica fetch the log again into an empty "
+    "directory",
+    otherwise=EMPTIED,
+    bars_start=True,
+)
+"""For lost committed records if the voters that lost none can elect a leader with all of them."""
 TIE: Final = no_start(
     "wipe neither, and start neither: either may be the only one with what was committed. Name more copies of the log, "
     "the other controllers' and brokers', until a majority holds one side (kraft log diff); kraft recover inspect says "

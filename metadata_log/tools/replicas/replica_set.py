@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.ids import NodeId, ReplicaKey
+from metadata_log.tools.findings.advice import LOST_HERE
 from metadata_log.tools.findings.finding import Finding, Severity, finding
 from metadata_log.tools.findings.remedy import no_start
 from metadata_log.tools.read.sources import NodeSource
@@ -238,9 +239,10 @@ def lost_commits(view: ReplicaSet) -> Iterator[Finding]:
     accused = _who_lost(lacking, bare, view)
     lack = f"{names} {'lack' if count > 1 else 'lacks'} it, {count} of {len(voters)} voters"
     committed = f"all before offset {lower} was committed ({view.bounds.because})"
+    advice = LOST_HERE if _others_can_lead(view, accused) else None
     for node in bare:
         meaning = f"{committed}, and there is no log here: {lack}"
-        yield finding("committed_lost", meaning, node_id=node.node_id, file=str(node.path), offset=0)
+        yield finding("committed_lost", meaning, node_id=node.node_id, file=str(node.path), offset=0, advice=advice)
     for replica in accused:
         meaning = f"{committed}, but the log ends at {replica.facts.end_offset}: {lack}"
         yield finding(
@@ -250,7 +252,28 @@ def lost_commits(view: ReplicaSet) -> Iterator[Finding]:
             file=replica.last_place,
             offset=replica.facts.end_offset,
             epoch=replica.facts.last_epoch,
+            advice=advice,
         )
+
+
+def _others_can_lead(view: ReplicaSet, accused: Sequence[Replica]) -> bool:
+    """Return True if the voters that lost nothing are a majority, and only one with all committed records can win.
+
+    A voter grants no vote to a shorter log (Raft 5.4.1). So the voters that lag must be no majority by themselves.
+    """
+    nodes = {replica.source.node_id for replica in accused}
+    for voters in view.voters.sets:
+        others = [voter for voter in voters if voter.node_id not in nodes]
+        whole = [voter for voter in others if _reaches(view, voter)]
+        present = [voter for voter in others if any(is_voter(replica.key, [voter]) for replica in view.replicas)]
+        needed = majority_of(len(voters))
+        if not whole or len(present) < needed or len(present) - len(whole) >= needed:
+            return False
+    return True
+
+
+def _reaches(view: ReplicaSet, voter: ReplicaKey) -> bool:
+    return any(is_voter(one.key, [voter]) and one.reach >= view.bounds.lower for one in view.replicas)
 
 
 def _who_lost(lacking: Sequence[Replica], bare: Sequence[NodeSource], view: ReplicaSet) -> Sequence[Replica]:
