@@ -48,7 +48,8 @@ class PrefixBuilder:
     """Builds the prefix from one directory's files and the events of a pass over its segments; see `LogListener`.
 
     `until`: build as if the log ended at that offset. `misnamed`: checkpoints whose names state a wrong end, with the
-    reason. They are no origin, and prove no epoch. `on_checkpoint` receives each whole checkpoint that was read.
+    reason. They are no origin, and prove no epoch. `denied`: checkpoints whose content the log itself denies, with the
+    reason; they count as damaged. `on_checkpoint` receives each whole checkpoint that was read.
     """
 
     def __init__(
@@ -59,8 +60,9 @@ class PrefixBuilder:
         until: int | None = None,
         misnamed: Mapping[str, str] = NONE_MISNAMED,
         on_checkpoint: Callable[[str, Checkpoint], None] = lambda path, whole: None,
+        denied: Mapping[str, str] = NONE_MISNAMED,
     ) -> None:
-        self._files, self._directory = files, directory
+        self._files, self._directory, self._denied = files, directory, denied
         self._misnamed, self._on_checkpoint = misnamed, on_checkpoint
         self._names = files.listdir(directory) if files.exists(directory) else []
         self._until, self._epochs, self._replay = until, epochs, PrefixReplay()
@@ -92,7 +94,8 @@ class PrefixBuilder:
         for end in ends:
             found = CheckpointFile(end=end, size=self._size_of(checkpoint_name(end)))
             if found.name in self._misnamed:
-                self._checkpoints.append(self._as_misnamed(found))
+                why = f"it is misnamed: {self._misnamed[found.name]}"
+                self._checkpoints.append(msgspec.structs.replace(found, problem=why, was_read=True, is_misnamed=True))
                 continue
             self._greatest_epoch = max(self._greatest_epoch, int(end.epoch))
             is_due = self._origin is None and (self._until is None or end.offset <= self._until)
@@ -109,17 +112,14 @@ class PrefixBuilder:
             misnamed = "".join(f"; {name} is misnamed: {why}" for name, why in self._misnamed.items())
             self._replay.problem = f"{begins}, and no whole checkpoint holds what was before{misnamed}"
 
-    def _as_misnamed(self, found: CheckpointFile) -> CheckpointFile:
-        return msgspec.structs.replace(
-            found, problem=f"it is misnamed: {self._misnamed[found.name]}", was_read=True, is_misnamed=True
-        )
-
     def _size_of(self, name: str) -> int:
         with closing(self._files.open(f"{self._directory}/{name}", read_only=True)) as handle:
             return handle.size()
 
     def _read_checkpoint(self, found: CheckpointFile) -> CheckpointFile:
         path = f"{self._directory}/{found.name}"
+        if found.name in self._denied:
+            return msgspec.structs.replace(found, problem=self._denied[found.name], was_read=True)
         try:
             whole, state = load_checkpoint(self._files, path, found.end)
         except (MetadataLogError, OSError) as error:
