@@ -52,7 +52,7 @@ def propose_trim(files: Files, target: str, copies: Sequence[str], before: int, 
     rewrite = Rewrite(
         action="truncate",
         log_dir=own.place.log_dir,
-        changes=cut_log(own, files_in(files, own.place.log_dir)),
+        changes=cut_log(_with_tail(own), files_in(files, own.place.log_dir)),
         facts=msgspec.structs.replace(
             facts_of(known, own, asked=asked), before=own.start_offset, held_by=damage.held_by
         ),
@@ -64,6 +64,7 @@ def propose_trim(files: Files, target: str, copies: Sequence[str], before: int, 
             f"found: the beginning of the log of {own.label} is damaged at {damage}",
             f"changes: the log then begins at offset {own.start_offset}, where {damage.held_by} ends. That checkpoint "
             "is intact and holds everything before",
+            *([] if own.stop is None else [f"the unfinished write at the end stays; the start cuts it: {own.stop}"]),
         ),
         keeps=f"everything up to offset {own.end.offset} of epoch {own.end.epoch}: the checkpoint, every record behind "
         "it, and the node's vote; no new epoch begins",
@@ -96,9 +97,24 @@ def _damage_of(known: RepairEvidence, own: Copy, before: int) -> PassedOver:
             f"{damage.held_by} of {own.label} holds everything before offset {own.start_offset}, and the log is intact "
             f"from there on: give --before {own.start_offset}, not {before}"
         )
-    if own.stop is not None or own.short is not None:
+    if own.short is not None or (own.stop is not None and not _is_tail(own)):
         raise RefusedError(
             f"{own.label} ends before it should, too: {own.stop or own.short}. One command does both: "
             f"{cut_line(known, own)}"
         )
     return damage
+
+
+def _is_tail(own: Copy) -> bool:
+    """Return True if an unfinished write ends the last segment: the trim leaves it to the node's start."""
+    stop, last = own.stop, own.prefix.segments[-1]
+    return stop is not None and stop.is_torn and stop.file == f"{own.place.metadata}/{last.name}"
+
+
+def _with_tail(own: Copy) -> Copy:
+    """Return the copy with the unfinished write as part of its last segment: no byte behind the damage is removed."""
+    if own.stop is None:
+        return own
+    *parts, last = own.prefix.segments
+    whole = (*parts, msgspec.structs.replace(last, valid_size=last.size))
+    return msgspec.structs.replace(own, prefix=msgspec.structs.replace(own.prefix, segments=whole))

@@ -149,12 +149,29 @@ def test_a_sole_survivor_goes_on_alone_with_all_of_it() -> None:
     assert verify_directories(files, ["/n1"]).is_sound
 
 
-def test_cutting_the_end_drops_the_damaged_beginning_too() -> None:
+UNFINISHED = b"\x00\x00\x00\x00\x00\x00\x01\x46\x00\x00\x01\x00torn"
+
+
+def ends_torn() -> SimulatedFiles:
+    """Return node 1 with a damaged beginning, and an unfinished write at the end."""
     files = damaged(1)
     handle = files.open(SECOND)
-    handle.pwrite(b"\x00\x00\x00\x00\x00\x00\x01\x46\x00\x00\x01\x00torn", handle.size())
-    with pytest.raises(RefusedError, match="One command does both: kraft recover truncate --dir /n1 --to 326"):
-        propose_trim(files, "/n1", [], CHECKPOINT, request())
+    handle.pwrite(UNFINISHED, handle.size())
+    return files
+
+
+def test_an_unfinished_write_at_the_end_is_left_to_the_start() -> None:
+    files = ends_torn()
+    proposal = propose_trim(files, "/n1", [], CHECKPOINT, request())
+    assert any("the unfinished write at the end stays; the start cuts it" in line for line in proposal.says)
+    trim(files)
+    copy = copy_of(files)
+    assert (copy.start_offset, copy.end.offset, fault_of(copy)) == (CHECKPOINT, END, None)
+    assert read_file(files, f"{METADATA}/{copy.prefix.segments[-1].name}").endswith(UNFINISHED)
+
+
+def test_cutting_the_end_drops_the_damaged_beginning_too() -> None:
+    files = ends_torn()
     proposal = propose_truncate(files, "/n1", [], END, request())
     assert any("so is the log before offset 244" in line for line in proposal.says)
     repair(files, lambda files: propose_truncate(files, "/n1", [], END, request()), "/n1")
