@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from metadata_log.directory import PARTITION_METADATA_FILE
 from metadata_log.errors import CorruptFileError
 from metadata_log.files.port import Files
 from metadata_log.image import UnwritableMetadataError
@@ -91,8 +92,11 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     def _allows_start(self, found: Finding) -> bool:
         """Return True if a node starts despite the finding: the log is undamaged, or holds a strange record.
 
-        A record that no controller writes bars the start only of the directories `impossible`.
+        A record that no controller writes bars the start only of the directories `impossible`. A node writes a missing
+        `partition.metadata` again.
         """
+        if found.kind == "missing_file" and (found.file or "").endswith(f"/{PARTITION_METADATA_FILE}"):
+            return True
         if found.cause is not Cause.RECORDS:
             return is_well([found])
         is_barred = any((found.file or "").startswith(f"{path}/") for path in self.impossible)
