@@ -126,7 +126,9 @@ def mends(copy: Copy) -> tuple[Command, ...]:
     if lasting_fault(copy) is not None:
         return ()
     found = []
-    if copy.prefix.checkpoints and copy.prefix.checkpoints[0].problem is not None:
+    newest = next(iter(copy.prefix.checkpoints), None)
+    moved = {one.path for one in copy.unread if one.is_in_the_way}  # `move_away` has a step for each
+    if newest is not None and newest.problem is not None and f"{copy.place.metadata}/{newest.name}" not in moved:
         found.append(drop_line(copy))
     if copy.passed_over is not None:
         found.append(trim_line(copy).and_words("--apply"))
@@ -168,15 +170,29 @@ def unread_epochs(copy: Copy) -> tuple[Unread, ...]:
 def rebuild_epochs(known: RepairEvidence) -> list[Step]:
     """Return the steps that rebuild an unreadable epoch history from the log, without loss."""
     return [
-        step_of(
-            text=f"{copy.label} does not start: {found.path}: {found.why}. Its log holds the same epochs, so nothing "
-            f"is lost: rebuild {EPOCH_FILE} from the log first",
-            commands=(_epochs_line(known, copy),),
-        )
+        step
         for copy in known.copies
-        if copy.place.identity is not None and not copy.held_more and copy.passed_over is None
+        if copy.place.identity is not None and copy.place.manifest is None
         for found in unread_epochs(copy)
+        for step in _rebuild(known, copy, found)
     ]
+
+
+def _rebuild(known: RepairEvidence, copy: Copy, found: Unread) -> Iterator[Step]:
+    start, aside = f"{copy.label} does not start: {found.path}: {found.why}", aside_lines(copy, found)
+    if not copy.held_more and copy.passed_over is None:
+        yield step_of(
+            text=f"{start}. Its log holds the same epochs, so nothing is lost: rebuild {EPOCH_FILE} from the log first",
+            commands=(*aside, _epochs_line(known, copy)),
+        )
+    elif aside:
+        yield step_of(text=f"{start}. The repair of its log writes it again: move it away first", commands=aside)
+
+
+def aside_lines(copy: Copy, found: Unread) -> tuple[Command, ...]:
+    """Return the command that moves a sidecar file away which no repair can back up; empty for a readable one."""
+    name = found.path.rpartition("/")[2]
+    return (command("mv", found.path, f"{copy.place.log_dir}.damaged-{name}"),) if found.is_unreadable else ()
 
 
 def _epochs_line(known: RepairEvidence, copy: Copy) -> Command:

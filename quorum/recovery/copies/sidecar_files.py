@@ -21,6 +21,7 @@ from metadata_log.errors import CorruptFileError, NewerFileError
 from metadata_log.files.port import Files, read_small_file
 from metadata_log.format.epoch_file import EPOCH_FILE, parse_epochs
 from metadata_log.format.epochs import EpochStart
+from metadata_log.tools.findings.finding import why_unreadable
 from metadata_log.tools.prefix.own_epochs import OwnEpochs
 from metadata_log.tools.verify.sidecar_files import foreign_topic
 
@@ -32,7 +33,8 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     `is_newer`: newer software wrote it. `tells_epoch`: it is such a `quorum-state` whose epoch can be read
     nevertheless. `is_foreign`: it can be read, and is another directory's. `is_in_the_way`: a start fails at it or
-    takes it for part of the log; to remove it loses nothing.
+    takes it for part of the log; to remove it loses nothing. `is_unreadable`: the system does not read it, so that no
+    repair can back it up; it may be a directory.
     """
 
     path: str
@@ -41,6 +43,7 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     is_foreign: bool = False
     tells_epoch: bool = False
     is_in_the_way: bool = False
+    is_unreadable: bool = False
 
     @property
     def forgets(self) -> bool:
@@ -100,7 +103,7 @@ def read_beside(files: Files, metadata: str) -> Beside:
     """Read `quorum-state`, `leader-epoch-checkpoint` and `partition.metadata`.
 
     Raises:
-        OSError: one of the first two cannot be read, or permission for the last is denied.
+        PermissionError: permission for one of them is denied. Another user may read it.
     """
     state, problem, epoch = None, None, -1
     unread: list[Unread] = []
@@ -116,11 +119,16 @@ def read_beside(files: Files, metadata: str) -> Beside:
     except CorruptFileError as error:
         problem = str(error)
         unread.append(_unread(error))
+    except OSError as error:
+        unread.append(_unreadable(f"{metadata}/{QUORUM_STATE_FILE}", error))
+        problem = f"{unread[-1].path}: {unread[-1].why}"
     path = f"{metadata}/{EPOCH_FILE}"
     try:
         known = parse_epochs(read_small_file(files, path), path).entries if files.exists(path) else ()
     except CorruptFileError as error:
         unread.append(_unread(error))
+    except OSError as error:
+        unread.append(_unreadable(path, error))
     unread += _strange_topic(files, metadata)
     return Beside(
         quorum_state=state,
@@ -142,13 +150,22 @@ def _strange_topic(files: Files, metadata: str) -> list[Unread]:
         topic_id = read_partition_metadata(files, metadata)
     except CorruptFileError as error:
         return [_unread(error)]
-    except PermissionError:
-        raise
     except OSError as error:
-        return [Unread(path=path, why=f"it cannot be read ({error.strerror or error})", is_newer=False)]
+        return [_unreadable(path, error)]
     why = foreign_topic(topic_id)
     return [] if why is None else [Unread(path=path, why=why, is_newer=False, is_foreign=True)]
 
 
 def _unread(error: CorruptFileError) -> Unread:
     return Unread(path=error.path, why=error.what, is_newer=isinstance(error, NewerFileError))
+
+
+def _unreadable(path: str, error: OSError) -> Unread:
+    """Return the file as unreadable, unless another user may read it.
+
+    Raises:
+        PermissionError: `error` is one.
+    """
+    if isinstance(error, PermissionError):
+        raise error
+    return Unread(path=path, why=why_unreadable(error), is_newer=False, is_unreadable=True)
