@@ -6,13 +6,17 @@ Decides: their words, for Apache Kafka's nodes and for this project's.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Final
 
 from metadata_log.directory import METADATA_DIRECTORY
 from metadata_log.voters import CONTROLLER_LISTENER, GRPC_LISTENER, Endpoint, VoterSet
 from quorum.recovery.copies.log_copy import Copy
+from quorum.recovery.evidence.electable import contradicting
 from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.journal.next_steps import Command, Step, command, step_of
 from quorum.recovery.journal.repair_record import work_root_of
+
+ACCEPT_LOST_VOTE: Final = "--accept-lost-vote"
 
 
 def set_log_aside_line() -> Command:
@@ -39,8 +43,10 @@ def contact(endpoints: Sequence[Endpoint]) -> str | None:
 
 
 def absent_words(known: RepairEvidence) -> tuple[str, ...]:
-    """Return `--missing 2,3,12` for all nodes that have no copy here."""
-    absent = (*known.absent_voters, *known.absent_brokers)
+    """Return `--missing 2,3,12` for all nodes that have no copy here, or none that a repair may name."""
+    here = {copy.node_id for copy in named(known)}
+    left_out = sorted({copy.node_id for copy in contradicting(known) if copy.node_id is not None} - here)
+    absent = (*known.absent_voters, *known.absent_brokers, *left_out)
     return ("--missing", ",".join(map(str, absent))) if absent else ()
 
 
@@ -49,9 +55,20 @@ def asked_words(known: RepairEvidence) -> tuple[str, ...]:
     return () if known.endpoints() else ("--bootstrap-controller", "HOST:PORT")
 
 
+def vote_words(known: RepairEvidence) -> tuple[str, ...]:
+    """Return `--accept-lost-vote` if a copy's quorum-state, with its epoch and vote, cannot be used."""
+    return (ACCEPT_LOST_VOTE,) if any(found.forgets for copy in named(known) for found in copy.unread) else ()
+
+
+def named(known: RepairEvidence) -> list[Copy]:
+    """Return the copies that a repair may name: without those that contradict a majority of the voters."""
+    wrong = contradicting(known)
+    return [copy for copy in known.copies if not any(copy is one for one in wrong)]
+
+
 def copy_words(known: RepairEvidence, chosen: Sequence[Copy]) -> list[str]:
-    """Return `--copy` for all copies here except the chosen ones, and for brokers' disks that prove commits."""
-    copies = [copy.place.log_dir for copy in known.copies if copy not in chosen]
+    """Return `--copy` for the named copies except the chosen ones, and for brokers' disks that prove commits."""
+    copies = [copy.place.log_dir for copy in named(known) if copy not in chosen]
     return [word for log_dir in (*copies, *known.proving_disks) for word in ("--copy", log_dir)]
 
 

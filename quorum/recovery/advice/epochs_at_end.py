@@ -10,7 +10,7 @@ from typing import Final
 
 from metadata_log.offsets import LAST_EPOCH, epochs_left, is_near_last_epoch
 from metadata_log.tools.findings.last_epochs import elections_left
-from quorum.recovery.advice.commands import copy_words
+from quorum.recovery.advice.commands import copy_words, vote_words
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.conflicts import LEAST_GAP
 from quorum.recovery.evidence.repair_evidence import RepairEvidence
@@ -128,7 +128,7 @@ def steps_near_end(known: RepairEvidence, found: Sequence[Copy]) -> tuple[Step, 
     if not due:
         return (Step(text="Keep the controllers running: each change of the leader uses up an epoch"), _restore())
     words = [word for copy in due for word in ("--dir", copy.place.log_dir)]
-    words += copy_words(known, due)
+    words += [*copy_words(known, due), *vote_words(known)]
     line = command("kraft", "recover", "epoch", *words)
     return (
         Step(text="Stop every controller, and close their ports to strangers: one request brings the epoch back there"),

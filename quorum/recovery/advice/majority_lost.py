@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from metadata_log.files.port import Files
 from quorum.recovery.advice.clones import clone_remark
-from quorum.recovery.advice.commands import brokers_of
+from quorum.recovery.advice.commands import ACCEPT_LOST_VOTE, brokers_of
 from quorum.recovery.advice.discarded_records import endangered
-from quorum.recovery.advice.faults import mends, move_away, no_majority
+from quorum.recovery.advice.faults import aside_lines, mends, move_away, no_majority
 from quorum.recovery.advice.lent_checkpoint import borrow
 from quorum.recovery.advice.majority_here import sound_voters
 from quorum.recovery.advice.newer_release import leave_to_its_release
@@ -42,8 +42,8 @@ def majority_lost(files: Files, known: RepairEvidence, repairs: tuple[Repair, ..
     is_longest_unknown = chosen is None and not brokers_of(known)
     first = before_repair(known, fit, asks_brokers=bool(known.absent_brokers) or is_longest_unknown)
     first += move_away(copy for copy in known.copies if copy in fit or (chosen is not None and copy is chosen[0]))
-    unread = [found for copy in known.copies for found in copy.unread if not found.tells_epoch]
-    files_first = [_read_first(found) for found in unread if found.is_vote or found.is_newer]
+    unread = [(copy, found) for copy in known.copies for found in copy.unread if not found.tells_epoch]
+    files_first = [_read_first(copy, found) for copy, found in unread if found.is_vote or found.is_newer]
     cuts = cut_unplayed(files, known, fit, None if chosen is None else chosen[0].rank)
     if cuts:
         first += [*unsettled_steps(known), *files_first]
@@ -85,13 +85,14 @@ def _chosen(known: RepairEvidence, repairs: Sequence[Repair]) -> tuple[Copy, Rep
     return next(iter([*voters, *last, *lossless, *possible]), None)
 
 
-def _read_first(found: Unread) -> Step:
+def _read_first(copy: Copy, found: Unread) -> Step:
     """Return the step for a file without which every repair refuses."""
     if found.is_newer:
         return Step(
             text=f"{found.path}: {found.why}. Go on with a kraft of that version: this one refuses what follows"
         )
-    return Step(
-        text=f"{found.path}: {found.why}. Restore it from a backup of that directory. Without a backup, add "
-        "--accept-lost-vote to the next commands: an epoch and a vote that only this file held are then forgotten"
-    )
+    aside = aside_lines(copy, found)
+    text = f"{found.path}: {found.why}. {'Move it away, and restore it' if aside else 'Restore it'} from a backup of "
+    text += f"that directory, and inspect all again. Without a backup, go on with {ACCEPT_LOST_VOTE}, which is in the "
+    text += "next commands: an epoch and a vote that only this file held are then forgotten"
+    return step_of(text=text, commands=aside)

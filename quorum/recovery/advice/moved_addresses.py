@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from metadata_log.voters import GRPC_LISTENER
 from quorum.recovery.advice.clones import moved_clone
-from quorum.recovery.advice.commands import absent_words, copy_words
+from quorum.recovery.advice.commands import ACCEPT_LOST_VOTE, absent_words, copy_words, named, vote_words
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.journal.next_steps import Step, command, step_of
@@ -24,6 +24,8 @@ def moved_addresses(known: RepairEvidence, sound: list[Copy], loses: Sequence[Lo
     voters = known.best_with_metadata.voters
     if voters is None or known.best_with_metadata.newer_voters is not None:
         return []
+    if known.undecided is not None:  # no set of voters to write is certain before a leader has ended that change
+        return []
     targets = [word for copy in sound for word in ("--dir", copy.place.log_dir)]
     present = {copy.node_id for copy in sound}
     sets = [
@@ -37,7 +39,7 @@ def moved_addresses(known: RepairEvidence, sound: list[Copy], loses: Sequence[Lo
     ]
     is_loss = any(one.committed != "never" for one in loses)
     accepted = ("--accept-data-loss",) if is_loss else ()
-    words = (*targets, *sets, *copy_words(known, sound), *absent_words(known), *accepted)
+    words = (*targets, *sets, *copy_words(known, sound), *absent_words(known), *vote_words(known), *accepted)
     lines = (command("kraft", "recover", "voters", *words),)
     text = moved_clone(known)
     if text is None:
@@ -50,11 +52,11 @@ def moved_addresses(known: RepairEvidence, sound: list[Copy], loses: Sequence[Lo
     if newer:
         names = ", ".join(found.path for found in newer)
         return [Step(text=f"{text}. Newer software wrote {names}: run this with a kraft of that version")]
-    forgotten = [found.path for copy in known.copies for found in copy.unread if found.forgets]
+    forgotten = [found.path for copy in named(known) for found in copy.unread if found.forgets]
     if forgotten:
         text += (
-            f". It is refused for {', '.join(forgotten)}, which held an epoch and a vote: restore it from a backup, or "
-            "add --accept-lost-vote"
+            f". {', '.join(forgotten)} held an epoch and a vote, which cannot be read: restore it from a backup first; "
+            f"without one, {ACCEPT_LOST_VOTE} forgets them"
         )
     return [step_of(text=text, commands=lines)]
 

@@ -19,6 +19,7 @@ from quorum.recovery.advice.commands import (
     is_ours,
     new_controller_words,
     start_line,
+    vote_words,
 )
 from quorum.recovery.advice.standalone_command import alone_line
 from quorum.recovery.advice.unable_to_follow import left_behind, set_aside
@@ -108,6 +109,7 @@ def _new_line(known: RepairEvidence, chosen: Copy, *more: str) -> Command:
         *new_controller_words(known),
         *absent_words(known),
         *asked_words(known),
+        *vote_words(known),
         *more,
     )
     return command("kraft", "recover", "from-broker", "--broker-dir", chosen.place.log_dir, *words)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quorum.recovery.advice.clones import own_address
-from quorum.recovery.advice.commands import absent_words, asked_words, copy_words
+from quorum.recovery.advice.commands import absent_words, asked_words, copy_words, vote_words
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.evidence.repair_evidence import RepairEvidence
 from quorum.recovery.journal.next_steps import Command, command
@@ -23,6 +23,7 @@ def alone_line(known: RepairEvidence, own: Copy, *more: str) -> Command:
         *copy_words(known, [own]),
         *absent_words(known),
         *asked_words(known),
+        *vote_words(known),
         *more,
     )
     return command("kraft", "recover", name, *words)

@@ -27,6 +27,17 @@ def elects_once_cut(known: RepairEvidence, copy: Copy) -> bool:
     return bool(whole) and known.is_voter(copy) and known.has_majority([copy, *whole])
 
 
+def contradicting(known: RepairEvidence) -> tuple[Copy, ...]:
+    """Return the copies that contradict others and that no start needs: those proven wrong, and those without a vote.
+
+    A repair refuses to go on beside such a copy.
+    """
+    wrong = [one.wrong for one in known.conflicts if one.wrong is not None]
+    open_ones = [copy for one in known.conflicts if one.wrong is None for copy in one.copies]
+    wrong += [copy for copy in open_ones if not elects(known, copy)]
+    return tuple(copy for copy in known.copies if any(copy is one for one in wrong))
+
+
 def unreached(known: RepairEvidence) -> tuple[Copy, tuple[Copy, ...]] | None:
     """Return a repaired copy and the copies that would elect but that its repair has not reached, or None.
 

@@ -73,7 +73,7 @@ def test_a_quorum_state_that_says_nothing_is_passed_over_only_when_that_is_accep
 
 @pytest.mark.parametrize(
     ("data", "says"),
-    [(b"", "Restore it.* add --accept-lost-vote to the next commands"), (NO_EPOCH, "a kraft of that version")],
+    [(b"", "[Rr]estore it.* --accept-lost-vote, which is in the next commands"), (NO_EPOCH, "a kraft of that version")],
 )
 def test_the_plan_says_what_is_to_be_done_about_it_before_its_commands(data: bytes, says: str) -> None:
     steps = inspect_copies(survivor(STATE, data), ["/n1", "/n12"]).plan.steps
