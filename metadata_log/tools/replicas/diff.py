@@ -35,7 +35,7 @@ from metadata_log.tools.replicas.replica_set import (
     voters_without_log,
 )
 from metadata_log.tools.verify.broker_advice import advised
-from metadata_log.tools.verify.voters import VotersLog, among_replicas
+from metadata_log.tools.verify.voters import among_replicas
 
 RECORDS_SHOWN: Final = 10
 _TEXT_SHOWN: Final = 160
@@ -126,12 +126,7 @@ def diff_and_odd(view: ReplicaSet, files: Files | None = None) -> tuple[DiffRepo
     found += lost_commits(view)
     found += voters_without_log(view)
     found += short_logs(view)
-    found += among_replicas(
-        [
-            VotersLog(label=replica.label, node_id=replica.source.node_id, facts=replica.facts)
-            for replica in view.replicas
-        ]
-    )
+    found += among_replicas([replica.voters_log for replica in view.replicas])
     read = [replica.facts.end_offset for replica in view.replicas if not replica.facts.is_unread]
     ends = [conflict.offset for conflict in conflicts] or read
     report = DiffReport(
@@ -160,6 +155,16 @@ def judged_sides(view: ReplicaSet) -> tuple[tuple[int, Finding], ...]:
         OSError: a segment cannot be read.
     """
     return tuple(_judged(view)[2])
+
+
+def without_ties(view: ReplicaSet, bounds: CommittedBounds) -> CommittedBounds:
+    """Return the bounds, whose lower one ends at the first divergence in a tie.
+
+    Raises:
+        OSError: a segment cannot be read.
+    """
+    judge, conflicts, _ = _judged(view)
+    return _certain(bounds, judge, conflicts)
 
 
 def _judged(view: ReplicaSet) -> tuple[Judge, list[Conflict], list[tuple[int, Finding]]]:

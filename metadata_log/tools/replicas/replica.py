@@ -15,6 +15,7 @@ from metadata_log.tools.replicas.committed_bounds import ReplicaExtent
 from metadata_log.tools.verify.depth import Depth
 from metadata_log.tools.verify.log_facts import LogFacts
 from metadata_log.tools.verify.verify_log import verify_log
+from metadata_log.tools.verify.voters import VotersLog
 
 
 class Replica(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +69,17 @@ class Replica(msgspec.Struct, frozen=True, kw_only=True):
         """The epoch of the last record in its log or a checkpoint; -1 without a record."""
         extent = self.extent
         return extent.snapshot_epoch if extent.snapshot_end >= extent.log_end_offset else self.facts.last_epoch
+
+    @property
+    def voters_log(self) -> VotersLog:
+        """The facts with which checkpoints' voters are compared."""
+        identity = self.source.identity
+        return VotersLog(
+            label=self.label,
+            node_id=self.source.node_id,
+            facts=self.facts,
+            directory_id=None if identity is None else identity.directory_id,
+        )
 
     @property
     def last_place(self) -> str:

@@ -32,7 +32,6 @@ from metadata_log.tools.replicas.voters_in_force import (
 )
 from metadata_log.tools.replicas.witnesses import Witnesses
 from metadata_log.tools.verify.log_facts import LogFacts, voter_sets
-from metadata_log.tools.verify.voters import VotersLog
 from metadata_log.tools.words import join_names
 from metadata_log.voters import majority_of
 
@@ -194,7 +193,7 @@ def _ranked(replicas: Sequence[Replica]) -> list[Replica]:
 
 def witnesses_of(replicas: Sequence[Replica]) -> Witnesses:
     """Return these replicas as witnesses, by their index."""
-    return Witnesses([VotersLog(label=one.label, node_id=one.source.node_id, facts=one.facts) for one in replicas])
+    return Witnesses([one.voters_log for one in replicas])
 
 
 def lacking_copies(view: ReplicaSet) -> list[Replica]:

@@ -5,7 +5,8 @@ metadata in a checkpoint.
 
 A log is a witness if it begins at offset 0, or has the record itself; so is the log of any other replica. If every log
 begins later, the majority of checkpoints counts. These are the ones that end at the offset, and the ones that end
-elsewhere if their replica's log has no change between the two.
+elsewhere if their replica's log has no change between the two. In a tie, a set with more of the directories that are
+here is right: each `meta.properties` has its id from elsewhere.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from metadata_log.ids import id_text
+from metadata_log.ids import DirectoryId, id_text
 from metadata_log.records import VotersRecord
 from metadata_log.records.control import VotersRecordVoter
 from metadata_log.tools.findings.facts import QuorumDiffers
@@ -32,11 +33,15 @@ _KIND = "checkpoint_disagrees"
 
 
 class VotersLog(msgspec.Struct, frozen=True, kw_only=True):
-    """One replica: its name in findings, its node and the facts of its directory."""
+    """One replica: its name in findings, its node and the facts of its directory.
+
+    `directory_id`: by its `meta.properties`; None if unknown.
+    """
 
     label: str
     node_id: int | None
     facts: LogFacts
+    directory_id: DirectoryId | None = None
 
 
 def against_own_log(report: LogFacts, node_id: int | None) -> list[Finding]:
@@ -156,6 +161,8 @@ def _by_checkpoints(checkpoint: CheckpointReport, own: VotersLog, logs: Sequence
         others = [(log, said) for log, said in stated if _form(said) != _form(mine)]
         if not others or 2 * len(others) < len(stated):
             continue
+        if 2 * len(others) == len(stated) and all(_present(mine, logs) > _present(said, logs) for _, said in others):
+            continue
         names = sorted({log.label for log, _ in others})
         where = (
             "in another checkpoint of the same node"
@@ -164,6 +171,13 @@ def _by_checkpoints(checkpoint: CheckpointReport, own: VotersLog, logs: Sequence
         )
         faults += _differences(mine, others[0][1], where)
     return faults
+
+
+def _present(stated: Stated, logs: Sequence[VotersLog]) -> int:
+    """Return the number of these replicas' directories that a voter set names; 0 if it is unknown."""
+    named = stated.voters if isinstance(stated, VotersRecord) else ()
+    keys = {(int(voter.voter_id), voter.voter_directory_id) for voter in named}
+    return sum((log.node_id, log.directory_id) in keys for log in logs)
 
 
 def _of_checkpoints(report: LogFacts, checkpoint: CheckpointReport, *, of_voters: bool) -> Iterator[Stated]:

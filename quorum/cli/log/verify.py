@@ -92,13 +92,13 @@ def _judged_together(replicas: Sequence[Replica], every: Sequence[NodeSource]) -
     from metadata_log.tools.replicas.replica_set import ReplicaSet  # noqa: PLC0415
     from metadata_log.tools.replicas.same_log import same_log_groups  # noqa: PLC0415
     from metadata_log.tools.verify.lost_end import is_unproven_end  # noqa: PLC0415
-    from metadata_log.tools.verify.voters import VotersLog, among_replicas  # noqa: PLC0415
+    from metadata_log.tools.verify.voters import among_replicas  # noqa: PLC0415
 
     clusters: dict[str | None, list[Replica]] = {}
     for replica in replicas:
         clusters.setdefault(_cluster_of(replica.source), []).append(replica)
     for cluster, members in clusters.items():
-        logs = [VotersLog(label=one.label, node_id=one.source.node_id, facts=one.facts) for one in members]
+        logs = [one.voters_log for one in members]
         own = [one for log in logs for one in log.facts.findings]
         yield from near_last_epoch(ReplicaSet(members))
         if next(among_replicas(logs), None) is None and not any(map(is_unproven_end, own)):

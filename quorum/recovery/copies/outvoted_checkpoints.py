@@ -3,7 +3,8 @@
 Decides: which copies can be compared, and which checkpoints they deny. Must not know: the voters in force.
 
 The voters in a checkpoint are committed at its end. Two copies that begin with checkpoints can be compared if neither
-log has a later set of voters. Then both name the set in force at the end of the later checkpoint.
+log has a later set of voters. Then both name the set in force at the end of the later checkpoint. In a tie, the set
+with more of the directories that are here is right.
 """
 
 from __future__ import annotations
@@ -28,13 +29,25 @@ def _judged(copy: Copy, others: Sequence[Copy]) -> Copy:
         return copy
     denying = [other for other in others if other.voters is not None and set(other.voters.keys) != set(voters.keys)]
     nodes = {other.node_id for other in denying}
-    if len(nodes) <= 1 + len({other.node_id for other in others} - nodes):
+    agreeing = 1 + len({other.node_id for other in others} - nodes)
+    if len(nodes) < agreeing or (len(nodes) == agreeing and not _has_fewest(copy, others, denying)):
         return copy
     named = join_names([str(key) for key in sorted(voters.keys)])
     by = join_names(sorted(other.label for other in denying))
     problem = f"{origin.name} names {named} as the voters, and the checkpoints of {by} name others"
     unknown = msgspec.structs.replace(copy.prefix, state=None, problem=problem, unplayed=None, before=None, quorum=None)
     return msgspec.structs.replace(copy, prefix=unknown)
+
+
+def _has_fewest(copy: Copy, others: Sequence[Copy], denying: Sequence[Copy]) -> bool:
+    """Return True if the voters of the copy have fewer of the directories here than the voters of each denying one."""
+    here = [one.place.key for one in (copy, *others)]
+    own, *theirs = (
+        sum(key is not None and key in one.voters.keys for key in here)
+        for one in (copy, *denying)
+        if one.voters is not None
+    )
+    return all(own < other for other in theirs)
 
 
 def _comparable(copy: Copy, copies: Sequence[Copy]) -> Iterator[Copy]:

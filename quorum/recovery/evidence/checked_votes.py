@@ -15,11 +15,12 @@ from metadata_log.tools.findings.epoch_facts import ChangedEpoch
 from metadata_log.tools.findings.facts import ForgottenVote
 from metadata_log.tools.findings.finding import Cause, Finding
 from metadata_log.tools.prefix.prefix_parts import CheckpointFile
-from metadata_log.tools.replicas.diff import judged_sides
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds
+from metadata_log.tools.replicas.diff import judged_sides, without_ties
 from metadata_log.tools.replicas.judge import LOG_MISMATCH
 from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.replicas.voters_in_force import VotersInForce, is_voter
-from metadata_log.tools.verify.voters import VotersLog, against_own_log, among_replicas
+from metadata_log.tools.verify.voters import against_own_log, among_replicas
 from quorum.recovery.copies.log_copy import Copy, by_node
 from quorum.recovery.evidence.conflicts import is_passed_over
 
@@ -42,9 +43,9 @@ class CheckedVotes:
 
     def __init__(self, copies: Iterable[Copy]) -> None:
         copies = by_node(copies)
-        view = ReplicaSet([copy.replica for copy in copies if copy.replica is not None])
+        self._view = view = ReplicaSet([copy.replica for copy in copies if copy.replica is not None])
         judged = judged_sides(view)
-        logs = [VotersLog(label=one.label, node_id=one.source.node_id, facts=one.facts) for one in view.replicas]
+        logs = [one.voters_log for one in view.replicas]
         own = (one for log in logs for one in against_own_log(log.facts, log.node_id))
         # A repair names its voters itself: the others' checkpoints are no proof against what it wrote.
         repaired = [one for one in copies if one.repair is not None or _is_after_repair(copies, one)]
@@ -72,6 +73,10 @@ class CheckedVotes:
     def outrun(self, copy: Copy) -> Finding | None:
         """Return the finding that other logs have more of the epoch that the copy's node led last, or None."""
         return next((one for one in self._outrun if _is_about(one, copy)), None)
+
+    def without_ties(self, bounds: CommittedBounds) -> CommittedBounds:
+        """Return the bounds, whose lower one ends where logs differ in a tie: nothing shows which side committed."""
+        return without_ties(self._view, bounds)
 
     def barring(self, copy: Copy) -> tuple[Finding, ...]:
         """Return the findings by which the copy's node must not start from it.

@@ -68,7 +68,7 @@ class RepairEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def best(self) -> Copy:
-        """The copy that no other is ahead of, by (last epoch, end). At a tie, a voter's copy comes first."""
+        """The copy that no other is ahead of, by (last epoch, end). At a tie, voters come first, then intact copies."""
         return self.copies[0]
 
     @property
@@ -221,7 +221,7 @@ def evidence_of(copies: Sequence[Copy]) -> RepairEvidence:
         copies=tuple(ranked),
         cluster_id=cluster_id,
         in_force=in_force,
-        bounds=bounds,
+        bounds=checked.without_ties(bounds) if conflicts else bounds,
         bounds_left=left,
         absent_voters=tuple(sorted(voting - nodes)),
         absent_brokers=tuple(sorted(one for one in brokers - nodes - voting if one >= 0)),
@@ -239,9 +239,9 @@ def _weighed(
 
     A copy that others prove wrong is never the best, and names no voters.
     """
-    ranked = sorted(copies, key=lambda copy: copy.rank, reverse=True)
+    ranked = sorted(copies, key=lambda copy: (copy.rank, _is_intact(copy)), reverse=True)
     voters = certain_voters(ranked, 0).keys
-    ranked.sort(key=lambda copy: (copy.rank, is_voter(copy.place.key, voters)), reverse=True)
+    ranked.sort(key=lambda copy: (copy.rank, is_voter(copy.place.key, voters), _is_intact(copy)), reverse=True)
     conflicts = tuple(conflicts_of(ranked))
     of_one_log = [copy for copy in ranked if shows_one_log(ranked[0], copy)]
     checked = CheckedVotes(of_one_log)
@@ -250,6 +250,12 @@ def _weighed(
     right = [copy for copy in ranked if not any(copy is one for one in wrong)]
     ranked = [*right, *(copy for copy in ranked if any(copy is one for one in wrong))]
     return ranked, certain_voters(right or ranked, 0).keys, conflicts, checked
+
+
+def _is_intact(copy: Copy) -> bool:
+    """Return True if nothing of its log and no file beside it is damaged or missing."""
+    is_whole = not copy.held_more and copy.passed_over is None
+    return is_whole and copy.state is not None and not copy.unread and copy.quorum_problem is None
 
 
 def _bounds(

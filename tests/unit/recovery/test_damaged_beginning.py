@@ -81,7 +81,7 @@ def test_what_comes_after_it_is_damage_as_before(into: int) -> None:
 
 def test_inspect_says_what_is_damaged_and_loses_nothing() -> None:
     found = inspect_copies(damaged(1, 2, 3), ["/n1", "/n2", "/n3"])
-    assert "(3 of 3: controllers 1, 2, 3): no metadata is lost" in found.plan.situation
+    assert "(3 of 3: controllers 2, 3, 1): no metadata is lost" in found.plan.situation
     assert said(found)[0] == TRIM
     assert not any("--accept-data-loss" in line for line in said(found))
     fault = fault_of(next(copy for copy in found.evidence.copies if copy.node_id == 1)) or ""
