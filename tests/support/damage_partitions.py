@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from metadata_log.directory import LOCK_FILE, format_partition_metadata
@@ -16,7 +16,6 @@ from tests.support.damage_reach import bare, cut_at
 from tests.support.damage_records import NEW_ID
 
 OFFSETS_FILE = "replication-offset-checkpoint"
-_BEYOND = frozenset({"partition_beyond_logs"})
 
 
 def _last_topic(path: Path) -> int:
@@ -30,7 +29,7 @@ def _last_topic(path: Path) -> int:
     return last
 
 
-def _cut_back(controllers: Iterable[int], also: frozenset[str]) -> Callable[[Cluster], Planted]:
+def _cut_back(controllers: Sequence[int]) -> Callable[[Cluster], Planted]:
     """End controllers' logs before the last topic: no file beside them shows it, and no broker has a log."""
 
     def plant(cluster: Cluster) -> Planted:
@@ -40,7 +39,7 @@ def _cut_back(controllers: Iterable[int], also: frozenset[str]) -> Callable[[Clu
         for controller in controllers:
             end, _ = cut_at(cluster, controller, offset)
             bare(cluster, controller, ".index", ".timeindex", ".snapshot")
-        return Planted("committed_lost", 2, cluster.segment(2), end, also=also)
+        return Planted("committed_lost", controllers[0], cluster.segment(controllers[0]), end)
 
     return plant
 
@@ -185,8 +184,8 @@ PARTITION_DAMAGE = [
     *(Damage(f"partition_file_{name}", "basic", _file_in(name, b"x", "strange_file")) for name in _NAMES),
     Damage("partition_file_of_stray", "basic", _file_in("abc.log", b"x", "strange_file", "stray")),
     Damage("partition_of_unknown_topic_after_a_cut", "failovers", unheard_of),
-    Damage("all_controllers_cut_back", "basic", _cut_back((1, 2, 3), _BEYOND)),
-    Damage("most_controllers_cut_back", "basic", _cut_back((1, 2), frozenset())),
+    Damage("all_controllers_cut_back", "basic", _cut_back((1, 2, 3))),
+    Damage("most_controllers_cut_back", "basic", _cut_back((1, 2))),
     Damage("partition_gone", "failovers", _gone(11, "data")),
     Damage("partition_gone_of_second_disk", "every-record", _gone(11, "data1")),
     Damage("partition_gone_soon", "basic", _listed_and_gone(11)),

@@ -212,6 +212,13 @@ KEEP_DIRECTORY: Final = no_start(
     (*AUDIT, "--quarantine"),
     " leaves it",
 )
+KEEP_DIRECTORIES: Final = no_start(
+    "start no controller, and move and delete no partition directory: they may be all that is left of what was "
+    "committed. Look for more copies of the log, the other controllers' and brokers' (kraft recover inspect says which "
+    "reaches furthest). A directory that is known to be another cluster's, move out of the log directory by hand while "
+    "the broker is stopped"
+)
+"""For lost commits that partition directories prove, and no log here."""
 GONE_DIRECTORY: Final = no_start(
     "do not start the broker: it would make an empty one, and where it leads, or is the last in the ISR, the empty one "
     "is the whole partition. Look where the directory went (another disk, a folder that ends in -stray or -delete, a "

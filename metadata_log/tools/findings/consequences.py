@@ -11,6 +11,7 @@ Decides: which finding is the root of which. Must not know: how a finding was de
   on past an election that its node voted in.
 - A log that is gone, emptied or damaged from its first batch on leaves its voter without a log. A log that ends at
   damage ends before what it once reached.
+- Records that all logs have lost, as partition directories prove, are one loss: on every voter, and for each directory.
 - A batch whose epoch was changed does not follow the batch before it, nor is it followed by the one behind it. The
   files beside the log deny that epoch.
 """
@@ -23,10 +24,12 @@ from typing import Final
 import msgspec
 
 from metadata_log.storage.checkpoint import parse_checkpoint_name
+from metadata_log.tools.findings.advice import KEEP_DIRECTORIES
 from metadata_log.tools.findings.epoch_facts import ChangedEpoch, EpochWentBack
 from metadata_log.tools.findings.facts import CheckpointFrame, EpochDiffers, LongerThanElected
-from metadata_log.tools.findings.finding import Cause, Finding, Severity
+from metadata_log.tools.findings.finding import Cause, Finding, Severity, with_advice
 from metadata_log.tools.findings.kinds import FILE_CHANGED
+from metadata_log.tools.findings.partition_facts import LostWithTheLogs
 
 _REFUSED: Final = ("topic_name_reused", "topic_id_reused", "topic_id_null", "topic_id_sentinel")
 _OF_ITS_TOPIC: Final = (
@@ -65,21 +68,23 @@ def folded(findings: Iterable[Finding]) -> list[Finding]:
     refused, beside = _possible_roots(every)
     misplaced = {(one.file, one.position): one for one in every if one.kind in _MISPLACED}
     changed = [(one, one.facts) for one in every if isinstance(one.facts, ChangedEpoch)]
-    tails = _impossible_tails(every)
+    follow = {**_impossible_tails(every), **_of_one_loss(every)}
     for one in every:
         of_epoch = [root for root, facts in changed if _directory(one) == _directory(root) and _is_of(facts, one)]
         if of_epoch:
             above = of_epoch
         elif one.kind in _OF_ITS_TOPIC:
             above = [root for root in refused.get(one.topic_id, ()) if not _is_before(one, root)]
+            if not above and one in follow:
+                above = [follow[one]]
         elif one.kind in _OF_FILES:
             above = [root for root in beside.get(_directory(one), ()) if root is not one and _follows(one, root)]
         elif one.kind in _OF_MISPLACED and (one.file, one.position) in misplaced:
             above = [misplaced[one.file, one.position]]
         elif one.kind in _LOST_LOG:
             above = _roots_of_lost_log(one, every)
-        elif one in tails:
-            above = [tails[one]]
+        elif one in follow:
+            above = [follow[one]]
         else:
             continue
         if above:
@@ -131,6 +136,13 @@ def _impossible_tails(every: Sequence[Finding]) -> dict[Finding, Finding]:
         if isinstance(one.facts, LongerThanElected) and (_directory(one), one.offset) in begin:
             found[one] = begin[_directory(one), one.offset]
     return found
+
+
+def _of_one_loss(every: Sequence[Finding]) -> dict[Finding, Finding]:
+    """Return the findings on records that all logs have lost, as directories prove, each with the first voter's."""
+    lost = [one for one in every if one.kind == "committed_lost"]
+    beyond = [one for one in every if isinstance(one.facts, LostWithTheLogs)]
+    return dict.fromkeys([*lost[1:], *beyond], lost[0]) if lost and beyond else {}
 
 
 def without_changed_files(findings: Iterable[Finding]) -> list[Finding]:
@@ -201,6 +213,8 @@ def _with(root: Finding, children: Sequence[Finding]) -> Finding:
     said = [_sentence(one, root) for one in children[:_SHOWN]]
     if len(children) > _SHOWN:
         said.append(f"{len(children) - _SHOWN} more like these")
+    if any(isinstance(one.facts, LostWithTheLogs) for one in children):
+        root = with_advice(root, KEEP_DIRECTORIES)
     return msgspec.structs.replace(root, consequences=tuple(said))
 
 

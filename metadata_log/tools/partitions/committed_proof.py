@@ -33,8 +33,9 @@ from metadata_log.ids import NodeId, TopicId, id_text, is_reserved_topic_id
 from metadata_log.image import MetadataImage, TopicImage
 from metadata_log.reconcile import DirectoryFacts
 from metadata_log.tools.findings.advice import KEEP_PROOF
-from metadata_log.tools.findings.facts import LogCut
+from metadata_log.tools.findings.facts import Facts, LogCut
 from metadata_log.tools.findings.finding import Finding, Severity, finding, with_advice, with_facts
+from metadata_log.tools.findings.partition_facts import LostWithTheLogs
 from metadata_log.tools.partitions.copied_directories import CopiedDirectories, CopiedReason
 from metadata_log.tools.partitions.directories import HeldPartitions, PartitionDirectory
 from metadata_log.tools.partitions.partition_advice import BROUGHT, BROUGHT_AND_GONE, STRAY_BEYOND
@@ -91,7 +92,10 @@ def check_proof(
         # First raise the bounds: `lost_commits` then finds the voters that lack the proven records.
         view = view.with_bounds(bounds)
         lost = list(lost_commits(view))
-    return view, [*lost, *(_beyond(proof, view, is_lost=bool(lost)) for proof in proofs if proof.is_beyond)]
+    elif max((replica.reach for replica in view.replicas), default=0) < view.bounds.lower:
+        lost = list(lost_commits(view))  # no log has the records that the directories may be of
+    beyond = [_beyond(proof, view, is_lost=bool(lost)) for proof in proofs if proof.is_beyond]
+    return view, [*lost, *beyond]
 
 
 def proven_end(nodes: Sequence[NodeSource], held: HeldPartitions, view: ReplicaSet, image: MetadataImage | None) -> int:
@@ -292,26 +296,28 @@ def never_given(facts: DirectoryFacts, topic_id: TopicId, label: str, view: Repl
 
 def _beyond(proof: Proof, view: ReplicaSet, *, is_lost: bool) -> Finding:
     facts, severity, advice = proof.directory.facts, None, None
-    what = (
-        f"{facts.name}: no log or checkpoint here, up to offset {proof.end - 1}, ever "
-        f"{never_given(facts, proof.topic_id, proof.node.label, view)}"
-    )
-    made = ", and a broker makes a directory only for what is committed"
+    never = never_given(facts, proof.topic_id, proof.node.label, view)
+    made: Facts = LostWithTheLogs(name=facts.name, end=proof.end - 1, never=never)
+    what: Facts | str = made.kind
+    meaning = ""
     if proof.is_set_aside:
-        what += made
+        meaning = made.meaning()
         severity, advice = Severity.NOTE, STRAY_BEYOND
     elif proof.brought is not None:
-        what += f"; {proof.brought.why}"
+        meaning = f"{facts.name}: no log or checkpoint here, up to offset {proof.end - 1}, ever {never}"
+        meaning += f"; {proof.brought.why}"
         severity = Severity.ERROR if proof.brought.is_gone else Severity.WARNING
         advice = BROUGHT_AND_GONE if proof.brought.is_gone else BROUGHT
     elif is_lost:
-        what += made
+        what = made
     else:
-        what += f"{made}: other copies of the log may go further, or it was brought here from another cluster"
+        meaning = (
+            f"{made.meaning()}: other copies of the log may go further, or it was brought here from another cluster"
+        )
         severity = Severity.WARNING
     return finding(
-        "partition_beyond_logs",
         what,
+        meaning,
         severity=severity,
         node_id=proof.node.node_id,
         file=str(proof.directory.path / PARTITION_METADATA_FILE),

@@ -42,6 +42,17 @@ def errors(cluster: Cluster) -> list[Finding]:
     return [one for one in found if one.counts]
 
 
+def shown(found: list[Finding]) -> list[tuple[str, int | None, list[str]]]:
+    """Return kind and node of each finding, and the same of its consequences as text."""
+    return [(one.kind, one.node_id, [each.partition(", /")[0] for each in one.consequences or ()]) for one in found]
+
+
+def one_loss(*brokers: int) -> list[tuple[str, int | None, list[str]]]:
+    """Return what `shown` returns if all three controllers lost the records of these brokers' directories."""
+    lost = [f"committed_lost, node {controller}" for controller in (2, 3)]
+    return [("committed_lost", 1, [*lost, *(f"partition_beyond_logs, node {broker}" for broker in brokers)])]
+
+
 @pytest.mark.parametrize("controllers", [(1, 2), (1, 2, 3)])
 def test_partitions_that_were_added_prove_what_a_majority_lost(
     controllers: tuple[int, ...], clusters: Path, tmp_path: Path
@@ -67,11 +78,10 @@ def test_partitions_beyond_every_log_are_kept(clusters: Path, tmp_path: Path) ->
 
     found = errors(cluster)
 
-    lost = [("committed_lost", controller) for controller in (1, 2, 3)]
-    beyond = [("partition_beyond_logs", broker) for broker in (11, 11, 12, 12)]
-    assert [(one.kind, one.node_id) for one in found] == lost + beyond
-    assert "ever gave topic 'orders-3' its partition 3" in found[3].meaning
-    assert not any("do not start the broker with it" in one.advice for one in found)
+    assert shown(found) == one_loss(11, 11, 12, 12)
+    assert "ever gave topic 'orders-3' its partition 3" in (found[0].consequences or ())[2]
+    assert "move and delete no partition directory" in found[0].advice
+    assert found[0].bars_start
 
 
 def test_partitions_never_become_fewer_in_a_log_without_its_beginning(clusters: Path, tmp_path: Path) -> None:
@@ -85,10 +95,7 @@ def test_partitions_never_become_fewer_in_a_log_without_its_beginning(clusters: 
 
     found = errors(cluster)
 
-    assert {(one.kind, one.node_id) for one in found} == {
-        *(("committed_lost", controller) for controller in (1, 2, 3)),
-        ("partition_beyond_logs", 11),
-    }
+    assert shown(found) == one_loss(11)
 
 
 def test_a_replica_that_came_later_is_beyond_every_log(clusters: Path, tmp_path: Path) -> None:
@@ -98,10 +105,21 @@ def test_a_replica_that_came_later_is_beyond_every_log(clusters: Path, tmp_path:
         shutil.rmtree(cluster.metadata(broker))
 
     path = next(cluster.node(13).glob("data*/carts-97-0/partition.metadata"))
-    found = [one for one in check_paths([cluster.root]).findings if one.file == str(path)]
+    every = errors(cluster)
 
+    found = [one for one in every if one.file == str(path)]
     assert [one.kind for one in found] == ["partition_beyond_logs"]
     assert "ever made node 13 a replica of carts-97-0" in found[0].meaning
+    # Files beside the logs prove the loss. Only the directories that look like copies have findings of their own.
+    copies = [("partition_beyond_logs", 13), ("partition_beyond_logs", 13)]
+    assert [(one.kind, one.node_id) for one in every] == [
+        ("log_cut", 1),
+        ("log_cut", 3),
+        ("committed_lost", 1),
+        *copies,
+    ]
+    assert len(every[2].consequences or ()) == 18
+    assert "move and delete no partition directory" in every[2].advice
 
 
 def test_a_replica_that_came_later_proves_what_a_majority_lost(clusters: Path, tmp_path: Path) -> None:
@@ -176,8 +194,7 @@ def ghost(cluster: Cluster) -> Path:
 def test_an_audit_leaves_what_is_proof(clusters: Path, tmp_path: Path) -> None:
     cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
     path = ghost(cluster)
-    lost = [("committed_lost", controller) for controller in (1, 2, 3)]
-    assert [(one.kind, one.node_id) for one in errors(cluster)] == [*lost, ("partition_beyond_logs", 11)]
+    assert shown(errors(cluster)) == one_loss(11)
 
     found = {one.facts.name: one for one in audit([cluster.disk(11)], [cluster.node(1)]).directories}
 
