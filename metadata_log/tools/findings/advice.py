@@ -346,6 +346,11 @@ TWO_LOGS: Final = (
     "find out which one the node used last: on the disk of metadata.log.dir (else the first of log.dirs), and of "
     "a voter that with the directory.id that the log names. Move the other elsewhere while the node is stopped"
 )
+NOT_NEEDED: Final = (
+    "its log and its vote are intact. While the node is stopped, move it out of the directory, and keep it"
+)
+NEEDLESS_BOOTSTRAP: Final = no_start(f"do not start this node so. It needs nothing from this file: {NOT_NEEDED}")
+"""For a damaged `bootstrap.checkpoint` beside a sound log, as `kraft recover inspect` says, too."""
 UNREAD_BOOTSTRAP: Final = (
     "nothing for the cluster: no start reads this one, only that beside the metadata log. Ask what else the disk has "
     "damaged, and copy the file from there while the node is stopped"

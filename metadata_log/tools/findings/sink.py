@@ -13,7 +13,7 @@ import msgspec
 from metadata_log.files.links import remedy
 from metadata_log.records.newer import NOTHING_NEWER, NewerPart
 from metadata_log.tools.findings.facts import Facts
-from metadata_log.tools.findings.finding import Finding, Severity, finding, why_unreadable
+from metadata_log.tools.findings.finding import Finding, Severity, finding, why_unreadable, with_advice
 from metadata_log.tools.findings.kinds import KINDS, NEWER_RELEASE
 from metadata_log.tools.findings.remedy import Advice
 
@@ -76,10 +76,11 @@ class FindingSink:
             )
         self.newer = self.newer.plus(*parts)
 
-    def take_from(self, inner: FindingSink) -> None:
-        """Add all findings of another sink."""
+    def take_from(self, inner: FindingSink, advice: Advice | None = None) -> None:
+        """Add all findings of another sink. `advice`: for those by which the node must not start."""
         for group in inner._groups.values():
-            self.take(group.finding())
+            found = group.finding()
+            self.take(with_advice(found, advice) if advice is not None and found.bars_start else found)
         self.newer = self.newer.plus(*inner.newer.parts)
         self._newer_note = self._newer_note or inner._newer_note
 

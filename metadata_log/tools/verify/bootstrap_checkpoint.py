@@ -7,10 +7,11 @@ Decides: which of these files a starting node reads, and what the file must hold
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from metadata_log.files.port import Files
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT
-from metadata_log.tools.findings.advice import RESTORE_FILE, UNREAD_BOOTSTRAP
+from metadata_log.tools.findings.advice import NEEDLESS_BOOTSTRAP, RESTORE_FILE, UNREAD_BOOTSTRAP
 from metadata_log.tools.findings.finding import Finding, with_advice
 from metadata_log.tools.findings.sink import FindingSink
 from metadata_log.tools.read.sources import NodeSource
@@ -18,9 +19,17 @@ from metadata_log.tools.verify.checkpoint import CheckpointReport, verify_checkp
 from metadata_log.tools.verify.depth import Depth
 
 
-def check_bootstrap(files: Files, disk: str, sink: FindingSink, depth: Depth) -> None:
-    """Add the faults of one disk's `bootstrap.checkpoint` to `sink`. A missing file is no fault."""
-    path = f"{disk}/{BOOTSTRAP_CHECKPOINT}"
+def check_bootstrap(files: Files, disk: Path, sink: FindingSink, depth: Depth, *, is_needed: bool) -> None:
+    """Add the faults of one disk's `bootstrap.checkpoint` to `sink`. A missing file is no fault.
+
+    `is_needed`: False if the log beside it is sound and has records. A start reads the file, and needs nothing from it.
+    """
+    own = FindingSink(sink.node_id)
+    _check(files, f"{disk}/{BOOTSTRAP_CHECKPOINT}", own, depth)
+    sink.take_from(own, None if is_needed else NEEDLESS_BOOTSTRAP)
+
+
+def _check(files: Files, path: str, sink: FindingSink, depth: Depth) -> None:
     try:
         if not files.exists(path):
             return
@@ -49,6 +58,6 @@ def check_unread_bootstraps(files: Files, source: NodeSource, depth: Depth = Dep
     sink = FindingSink(source.node_id)
     for disk in source.log_directories:
         if disk.path not in (read, source.metadata):
-            check_bootstrap(files, str(disk.path), sink, depth)
+            check_bootstrap(files, disk.path, sink, depth, is_needed=True)
     for found in sink.findings:
         yield with_advice(found, UNREAD_BOOTSTRAP)

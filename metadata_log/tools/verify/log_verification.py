@@ -101,7 +101,6 @@ class Verification:
         self._proofs: list[Proof] = []
         self._epochs: tuple[EpochStart, ...] = ()
         self._claims: list[Claim] = []
-        self._end_position = 0
         self._probes, self._listeners = probes, listeners
         self._checkpoints = self._passed([])
         self._proved_end = self._kept_committed = 0
@@ -109,7 +108,7 @@ class Verification:
         """The base of a lost segment before the first one, by the index that it left; None without one."""
         self._segments: list[str] = []
         self._sums = BatchSums(files)
-        self._is_unread, self._size = False, 0
+        self._is_unread, self._size, self._end_position = False, 0, 0
 
     def run(self) -> LogFacts:
         """Run all checks, and return the report."""
@@ -136,7 +135,8 @@ class Verification:
         check_votes_cluster(state, cluster_id, self._directory, self._sink)
         check_metadata_topic_id(self._files, self._directory, log, self._sink)
         if self._source.metadata is not None:
-            check_bootstrap(self._files, str(self._source.metadata.parent), self._sink, self._depth)
+            needed = not (log.is_sound and log.end and state)
+            check_bootstrap(self._files, self._source.metadata.parent, self._sink, self._depth, is_needed=needed)
         report = self.report(state)
         older = None if report.image is None or report.newer.parts else why_older(report.image)
         if older is None:

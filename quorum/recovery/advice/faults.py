@@ -12,6 +12,7 @@ import msgspec
 from metadata_log.counts import counted
 from metadata_log.directory import META_PROPERTIES_FILE, PARTITION_METADATA_FILE, QUORUM_STATE_FILE
 from metadata_log.format.epoch_file import EPOCH_FILE
+from metadata_log.tools.findings.advice import NOT_NEEDED
 from metadata_log.tools.verify.sidecar_files import strange_static_voters
 from metadata_log.voters import majority_of
 from quorum.recovery.advice.commands import cut_line
@@ -238,8 +239,7 @@ def _move_one(copy: Copy, found: Unread) -> Step:
     if found.is_in_the_way:
         name = found.path.rpartition("/")[2]
         return step_of(
-            text=f"{start}. The node needs nothing from it: its log and its vote are intact. While the node is "
-            "stopped, move it out of the directory, and keep it",
+            text=f"{start}. The node needs nothing from it: {NOT_NEEDED}",
             commands=(command("mv", found.path, f"{log_dir}.strange-{name}"),),
         )
     start = f"{copy.label} does not start: {found.path}: {found.why}"
