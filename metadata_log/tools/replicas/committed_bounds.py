@@ -48,6 +48,7 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         votes: False if it counts for no majority, since its node may have gone on from there.
         is_authoritative: False if this may not be the voter's last state. Such a replica sets no upper bound.
         leaders: of the elections in its log, the epoch and the leader of each.
+        impossible: offsets of records with which no controller runs, in order. The leader did not write them.
     """
 
     key: ReplicaKey
@@ -63,6 +64,7 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     votes: bool = True
     is_authoritative: bool = True
     leaders: tuple[tuple[int, int], ...] = ()
+    impossible: tuple[int, ...] = ()
 
     @property
     def known_committed(self) -> int:
@@ -161,7 +163,7 @@ def outrunners(replicas: Sequence[ReplicaExtent], leader: ReplicaExtent) -> list
     """Return the replicas that hold more of the last epoch in this log than it does, if its node led that epoch.
 
     Nothing follows where another replica has a later epoch: its leader may have cut the older one's log. Nothing
-    follows either where logs name two leaders of that epoch.
+    follows either where logs name two leaders of that epoch, or from an impossible record past the leader's end.
     """
     epoch = leader.last_epoch
     if leader.key.node_id < 0 or any(replica.last_epoch > epoch for replica in replicas):
@@ -169,7 +171,11 @@ def outrunners(replicas: Sequence[ReplicaExtent], leader: ReplicaExtent) -> list
     if {leader_id for one in replicas for led, leader_id in one.leaders if led == epoch} != {leader.key.node_id}:
         return []
     end = _end(leader)
-    return [replica for replica in replicas if (replica.end_in(epoch) or 0) > end]
+    return [replica for replica in replicas if min([replica.end_in(epoch) or 0, *_impossible_past(replica, end)]) > end]
+
+
+def _impossible_past(replica: ReplicaExtent, end: int) -> list[int]:
+    return [offset for offset in replica.impossible if offset >= end]
 
 
 def _lacks_own_epoch(replicas: Sequence[ReplicaExtent], leader: ReplicaExtent) -> bool:

@@ -62,6 +62,7 @@ class Replica(msgspec.Struct, frozen=True, kw_only=True):
             held_when_cut=self.facts.held_when_cut,
             is_authoritative=not self.facts.is_unread and self.facts.proved_end <= self.reach,
             leaders=tuple((one.epoch, one.leader_id) for one in self.facts.elections),
+            impossible=self.facts.impossible_offsets,
         )
 
     @property

@@ -11,7 +11,7 @@ from metadata_log.ids import ReplicaKey
 from metadata_log.image import MetadataImage, UnwritableMetadataError
 from metadata_log.image.hash import image_hash
 from metadata_log.records.newer import NewerParts
-from metadata_log.tools.findings.finding import Finding
+from metadata_log.tools.findings.finding import Cause, Finding
 from metadata_log.tools.read.batch_sums import BatchSums
 from metadata_log.tools.read.contents import EpochSpan, voter_keys
 from metadata_log.tools.read.control_facts import Election, QuorumChange, Voting
@@ -89,6 +89,13 @@ class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
     def last_epoch(self) -> int:
         """The epoch of its last record; -1 in an empty log."""
         return self.epochs[-1].epoch if self.epochs else -1
+
+
+    @property
+    def impossible_offsets(self) -> tuple[int, ...]:
+        """Offsets of records that keep a controller from running, as the log shows by itself, in order."""
+        found = (one for one in self.findings if one.cause is Cause.RECORDS and one.bars_start)
+        return tuple(sorted(one.offset for one in found if one.offset is not None and one.file in self.segments))
 
 
 def metadata_hash(image: MetadataImage) -> str | None:

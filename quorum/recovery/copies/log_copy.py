@@ -219,6 +219,7 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
             proved_end=self.proved_end,
             proven=self.proven,
             leaders=tuple((one.epoch, one.leader_id) for one in self.prefix.elections),
+            impossible=() if self.replica is None else self.replica.facts.impossible_offsets,
         )
 
     @property

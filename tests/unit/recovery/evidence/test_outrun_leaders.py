@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from metadata_log.files.os_files import OsFiles
 from metadata_log.files.simulated_files import SimulatedFiles
+from metadata_log.tools.check.check import check_paths
 from quorum.recovery.inspection import inspect_copies
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.repairs.truncate import propose_truncate
+from tests.support.damage import copy_cluster
+from tests.support.damage_values import kraft_version_fallen
 from tests.support.repairs import load, load_nodes, request
 from tests.unit.recovery.evidence.test_who_is_authoritative import lagging, said, stale
 
@@ -57,3 +63,21 @@ def test_a_leader_that_holds_all_of_its_epoch_is_counted() -> None:
     found = inspect_copies(files, PATHS)
     assert stale(found) == {}
     assert found.evidence.bounds.upper == 326
+
+
+@pytest.mark.parametrize(("nodes", "upper"), [((1, 2, 3), 96), ((2, 3), 97)])
+def test_an_impossible_record_of_a_follower_outruns_no_leader(
+    nodes: tuple[int, ...], upper: int, clusters: Path, tmp_path: Path
+) -> None:
+    """Node 3 led the epoch. Node 2 alone has a control record past node 3's end."""
+    cluster = copy_cluster(clusters / "basic", tmp_path / "basic")
+    kraft_version_fallen(cluster)
+
+    found = inspect_copies(OsFiles(), [str(cluster.disk(node)) for node in nodes])
+    report = check_paths([cluster.node(node) for node in nodes])
+
+    assert [(one.kind, one.node_id) for one in report.findings] == [("impossible_record", 2)]
+    assert (report.bounds.lower, report.bounds.upper) == (96, upper)
+    assert (found.evidence.bounds.lower, found.evidence.bounds.upper) == (96, upper)
+    assert [one.copy.node_id for one in found.evidence.stale] == []
+    assert [one.copy.node_id for one in found.evidence.barred] == [2]
