@@ -18,6 +18,7 @@ from typing import Final
 
 from metadata_log.directory import QUORUM_STATE_FILE, QuorumState
 from metadata_log.tools.check.votes import FAR_AHEAD
+from metadata_log.tools.findings.epoch_facts import LeaderWithoutEpoch
 from metadata_log.tools.findings.finding import Finding, finding, is_well
 from metadata_log.tools.replicas.replica import Replica
 from metadata_log.tools.replicas.replica_set import ReplicaSet
@@ -55,14 +56,16 @@ def _lacks(leader: Replica, state: QuorumState) -> bool:
 
 def _finding(replica: Replica, state: QuorumState, leader: Replica) -> Finding:
     own = leader.facts.quorum_state
-    knows = "" if own is None else f", and its own quorum-state is of epoch {own.leader_epoch}"
-    what = (
-        f"it says that node {state.leader_id} leads epoch {state.leader_epoch}, which {leader.label} knows nothing of: "
-        f"its log ends in epoch {leader.last_epoch}{knows}; a leader begins with a record in its own log"
+    facts = LeaderWithoutEpoch(
+        holder=replica.label,
+        leader=leader.label,
+        leader_id=int(state.leader_id),
+        epoch=int(state.leader_epoch),
+        log_epoch=leader.last_epoch,
+        own_epoch=None if own is None else int(own.leader_epoch),
     )
     return finding(
-        "leader_without_epoch",
-        what,
+        facts,
         node_id=replica.source.node_id,
         file=f"{replica.facts.directory}/{QUORUM_STATE_FILE}",
         epoch=int(state.leader_epoch),

@@ -273,13 +273,17 @@ WITHOUT_ID: Final = no_start(
     "restore its partition.metadata before the broker starts, if the data matters: Kafka 3.7 and later sets the "
     "directory aside then, and an older one throws that it does not have a topic ID, which is not allowed"
 )
-LEADER_WITHOUT_EPOCH: Final = no_start(
+_LEADER_WITHOUT_EPOCH: Final = (
     "if the copies were taken at different times, nothing: copy all again while the nodes are down, and check these. "
-    "Else either this file was changed, or the leader's directory was restored from an older copy or lost its end: "
-    "start neither of the two before it is known which. Compare with what the other nodes know of that epoch (kraft "
-    "check on all of them, kraft recover inspect); restore the one that is wrong from a backup of its directory",
-    until_compared=True,
+    "Else the leader's directory was restored from an older copy or lost its end, or the quorum-state that names it "
+    "was changed: do not start the leader before it is known which, unless a majority of the others holds all records. "
+    "Compare with what the other nodes know of that epoch (kraft check on all of them, kraft recover inspect); restore "
+    "the one that is wrong from a backup of its directory"
 )
+LEADER_WITHOUT_EPOCH: Final = Advice(_LEADER_WITHOUT_EPOCH)
+"""For the node whose file names the leader. It may start: the file's epoch is above every vote that it gave."""
+LEADER_HELD: Final = no_start(_LEADER_WITHOUT_EPOCH, until_compared=True)
+"""For the leader."""
 STATIC_VOTERS: Final = no_start(
     "compare controller.quorum.voters in the configuration of all nodes: it must be the same. Do not start this node: "
     "with fewer voters it may elect itself. Restore the file from a backup of this directory, or by hand",

@@ -44,3 +44,33 @@ class ChangedEpoch(Facts, frozen=True, kw_only=True):
             f"the batch at offset {self.offset} is of epoch {self.epoch} here, and {self.where}: {ONE_BATCH}; "
             f"nothing that was committed is lost{self.also}"
         )
+
+
+class LeaderWithoutEpoch(Facts, frozen=True, kw_only=True):
+    """A `quorum-state` that names a leader whose own directory knows nothing of that epoch.
+
+    `holder`, `leader`: the names of both nodes. `log_epoch`, `own_epoch`: of the leader's log, and its `quorum-state`.
+    """
+
+    kind: ClassVar[str] = "leader_without_epoch"
+    holder: str
+    leader: str
+    leader_id: int
+    epoch: int
+    log_epoch: int
+    own_epoch: int | None
+
+    def meaning(self) -> str:
+        """Return the sentence, whose subject is the file."""
+        return f"it says that {self.leader} leads epoch {self.epoch}, which {self.leader} {self._lack()}"
+
+    def of_leader(self) -> str:
+        """Return the sentence, whose subject is the leader."""
+        return f"the quorum-state of {self.holder} says that it leads epoch {self.epoch}, which it {self._lack()}"
+
+    def _lack(self) -> str:
+        knows = "" if self.own_epoch is None else f", and its own quorum-state is of epoch {self.own_epoch}"
+        return (
+            f"knows nothing of: its log ends in epoch {self.log_epoch}{knows}; a leader begins with a record in its "
+            "own log"
+        )

@@ -90,7 +90,6 @@ class LogFacts(msgspec.Struct, frozen=True, kw_only=True):
         """The epoch of its last record; -1 in an empty log."""
         return self.epochs[-1].epoch if self.epochs else -1
 
-
     @property
     def impossible_offsets(self) -> tuple[int, ...]:
         """Offsets of records that keep a controller from running, as the log shows by itself, in order."""

@@ -11,9 +11,10 @@ import msgspec
 
 from metadata_log.tools.check.leaders import check_lacking_leaders, check_leaders
 from metadata_log.tools.check.votes import check_votes
-from metadata_log.tools.findings.epoch_facts import ChangedEpoch
+from metadata_log.tools.findings.advice import LEADER_HELD
+from metadata_log.tools.findings.epoch_facts import ChangedEpoch, LeaderWithoutEpoch
 from metadata_log.tools.findings.facts import ForgottenVote
-from metadata_log.tools.findings.finding import Cause, Finding
+from metadata_log.tools.findings.finding import Cause, Finding, with_advice
 from metadata_log.tools.prefix.prefix_parts import CheckpointFile
 from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from metadata_log.tools.replicas.diff import judged_sides, without_ties
@@ -91,7 +92,14 @@ class CheckedVotes:
         mended = {one.path for one in copy.unread}
         mended |= {f"{copy.place.metadata}/{one.name}" for one in copy.prefix.checkpoints if _is_mended(one)}
         found = (one for one in (*self._findings, *own) if one.bars_start and _is_about(one, copy))
-        return (*(one for one in found if one.file not in mended), *impossible)
+        return (*(one for one in found if one.file not in mended), *self._of_leader(copy), *impossible)
+
+    def _of_leader(self, copy: Copy) -> Iterator[Finding]:
+        """Yield the findings that the copy's node led an epoch of which its directory knows nothing."""
+        for one in self._findings:
+            if isinstance(one.facts, LeaderWithoutEpoch) and one.facts.leader_id == copy.node_id:
+                own = msgspec.structs.replace(one, node_id=copy.node_id, meaning=one.facts.of_leader())
+                yield with_advice(own, LEADER_HELD)
 
 
 def barred_copies(

@@ -13,11 +13,13 @@ from typing import Final
 import pytest
 
 from metadata_log.files.os_files import OsFiles
+from metadata_log.format.batch import parse_header
 from metadata_log.tools.check.check import check_paths
 from metadata_log.tools.findings.finding import Finding
 from quorum.recovery.inspection import Inspection, inspect_copies
 from tests.support.all_damage import ALL_DAMAGE
-from tests.support.damage import copy_cluster
+from tests.support.damage import copy_cluster, split, write
+from tests.support.damage_reach import bare
 from tests.support.one_fault import metadata_of, with_one_fault
 
 _SEEDS: Final = 200 if os.environ.get("LONG") else 60
@@ -124,6 +126,32 @@ def test_a_node_that_check_bars_does_not_start(name: str, clusters: Path, tmp_pa
 
 def test_a_forged_record_accuses_no_sound_leader(clusters: Path, tmp_path: Path) -> None:
     assert contradictions(with_one_fault(_OUTRUN, clusters, tmp_path).cluster.root) == []
+
+
+@pytest.mark.parametrize(
+    ("shorter", "starting", "held"), [((), {1, 2, 3}, set()), ((3,), {1, 2, 3}, set()), ((2,), {1, 2}, {3})]
+)
+def test_a_leader_without_its_epoch_is_held_and_not_the_node_whose_file_names_it(
+    shorter: tuple[int, ...], starting: set[int], held: set[int], clusters: Path, tmp_path: Path
+) -> None:
+    """The quorum-state of node 1 names node 3, which is harmless if a majority of the others holds all records."""
+    cluster = copy_cluster(clusters / "failovers", tmp_path / "failovers")
+    _PLANTED["leader_without_epoch"].plant(cluster)
+    for node in shorter:
+        path = cluster.segment(node, 320 if node == 2 else 294)
+        write(path, [batch for batch in split(path) if parse_header(batch).next_offset <= 322])
+        bare(cluster, node, ".index", ".timeindex", ".snapshot")
+
+    found = inspect_copies(OsFiles(), [str(cluster.disk(node)) for node in (1, 2, 3)])
+
+    assert set(started(found)) == starting
+    assert {one.copy.node_id for one in found.evidence.barred} == held
+    assert [(one.found.node_id, one.found.meaning.partition(" says")[0]) for one in found.evidence.barred] == [
+        (node, "the quorum-state of node 1") for node in held
+    ]
+    findings = check_paths([cluster.root]).findings
+    assert [(one.kind, one.node_id) for one in findings if one.counts] == [("leader_without_epoch", 1)]
+    assert contradictions(cluster.root) == []
 
 
 @pytest.mark.parametrize(("name", "why"), [("voter_twice", "names node 1 twice"), ("nobody_votes", "leaves no voter")])

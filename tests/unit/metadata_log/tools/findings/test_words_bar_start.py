@@ -25,6 +25,9 @@ _BARS: Final = re.compile(f"{_FORBIDS.pattern}|does not start|never start both",
 _COMPLETED: Final = {"_WRITER", "OFFSETS", "VOTERS_ID"}
 """Parts of advice, and advice with a placeholder: the completed advice has the data."""
 _OF_OTHERS: Final = {
+    "_LEADER_WITHOUT_EPOCH",  # of the leader, which the file of another node names
+    "LEADER_WITHOUT_EPOCH",
+    "leader_without_epoch",
     "NEWER",  # of this version's controllers: those of the release that wrote the log may start
     "_AND_OTHERS",  # of the directories that took over the id; their own advice says what to do first
 }
