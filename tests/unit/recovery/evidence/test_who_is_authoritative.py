@@ -152,7 +152,7 @@ def test_a_cluster_that_was_only_formatted_is_started_and_not_called_whole_metad
     assert found.is_whole
     assert stale(found) == {}
     assert "no metadata is lost" not in found.plan.situation
-    assert "If this one ran before, its metadata is not here" in found.plan.situation
+    assert "If this cluster has run before, do not start them" in found.plan.situation
 
 
 def test_a_voter_that_was_set_back_proves_nothing_never_committed() -> None:
