@@ -113,7 +113,7 @@ SURVIVOR_MISUSES: Final = (
     Case(
         "half the copies",
         lambda b: ["standalone", "--dir", b.node("basic", 1), "--copy", b.node("basic", 12), "--missing", "2,3"],
-        r"no copy here of node 11, which .* name its log directory .* where it is gone for good, say --missing 2,3,11",
+        r"no copy here of node 11: it .* Name its log directory .* if it is gone for good, add --missing 2,3,11",
     ),
     Case(
         "missing, but named",

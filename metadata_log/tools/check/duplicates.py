@@ -121,7 +121,7 @@ def _of_copies(holder: Holder, rivals: Sequence[Holder], mine: int) -> tuple[str
     both = f"both are node {mine}'s, which is one and the same disk twice"
     ends = [rival.progress for rival in rivals]
     if holder.progress is None or not all(end is not None and are_in_order(holder.progress, end) for end in ends):
-        return f"{both}, and nothing says which of them the node ran on last", no_start(_COPY_OF_NODE)
+        return f"{both}, and nothing shows on which of them the node ran last", no_start(_COPY_OF_NODE)
     _, end, epoch = holder.progress
     place = f"its quorum-state is of epoch {epoch} and its log ends at offset {end}"
     if all(end is not None and holder.progress > end for end in ends):

@@ -38,7 +38,7 @@ def _after(one: Finding, repairs: dict[str, Finding]) -> Finding:
     if one.kind == KIND or not one.counts or one.file is None:
         return one
     above = next((path for path in repairs if f"{one.file}/".startswith(f"{path}/")), None)
-    return one if above is None else with_advice(one, Advice("nothing before the repair is finished or taken back"))
+    return one if above is None else with_advice(one, Advice("nothing before the repair is finished or undone"))
 
 
 def _advice(log_dir: str) -> Advice:

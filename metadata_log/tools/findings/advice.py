@@ -86,7 +86,7 @@ WRONG_FIRST: Final = (
     "do not read the log from it (kraft shell, kraft snapshot restore); Kafka removes it by itself once it is old"
 )
 EPOCHS_ENDED: Final = (
-    "stop every controller, close their ports to strangers, and reset the epoch of all voters with `kraft recover "
+    "stop every controller, close their ports to other hosts, and reset the epoch of all voters with `kraft recover "
     "epoch` (`kraft docs runbooks/epochs-ended`). A broker or an agent with that epoch ignores every leader: reset its "
     "file, too"
 )

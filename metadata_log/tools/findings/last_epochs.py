@@ -37,4 +37,4 @@ def meaning_of(epoch: int, *, in_log: int, is_observer: bool) -> str:
         said += f": {left[0].lower()}{left[1:]}"
     if is_near_last_epoch(in_log):
         return f"{said}. The log itself has records of epoch {in_log}"
-    return f"{said}. A stranger's request or a changed file has brought it there"
+    return f"{said}. A request from outside the cluster, or a changed file, raised the epoch"

@@ -192,8 +192,8 @@ def keep_first(known: RepairEvidence) -> list[Step]:
     if elsewhere(known):
         steps.append(
             Step(
-                text=f"Start nothing before it is known what became of that: {'; '.join(elsewhere(known))}. Where "
-                "nodes run with that epoch, these are old copies, and would make a second quorum"
+                text=f"Start nothing before you know the outcome of that repair: {'; '.join(elsewhere(known))}. If "
+                "nodes run with that epoch, these are old copies, and would form a second quorum"
             )
         )
     absent = [f"voter {node}" for node in known.absent_voters] + [f"broker {node}" for node in known.absent_brokers]

@@ -18,12 +18,12 @@ from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.next_steps import Step, command, step_of
 
 COPIES_ARE_NOT_RESET: Final = (
-    "A copy of another host's directory is named by --copy instead: its node is reset on its own host, with copies of "
+    "Name a copy of another host's directory with --copy instead: its node is reset on its own host, with copies of "
     "the others"
 )
 """Said because a reset in a copy alone has no effect: the node's own directory keeps its epoch."""
 NO_WAY_BACK: Final = (
-    " Only a backup of before has lower epochs (kraft snapshot restore), and what came after it is lost: "
+    " Only an earlier backup has lower epochs (kraft snapshot restore), and everything after it is lost: "
     "`kraft docs runbooks/epochs-ended`"
 )
 """Said of logs whose own records have one of the last epochs."""
@@ -106,8 +106,8 @@ def situation_near_end(known: RepairEvidence, found: Sequence[Copy]) -> str:
     names = ", ".join(copy.label for copy in found)
     said = (
         f"{elections_left(epoch)}: {names} {'know' if len(found) > 1 else 'knows'} epoch {epoch} by "
-        f"quorum-state, and epochs end at {LAST_EPOCH + 1}. No cluster comes there by elections: a stranger's request "
-        "or a changed file has brought it there."
+        f"quorum-state, and epochs end at {LAST_EPOCH + 1}. Elections alone never reach it: a request from outside the "
+        "cluster, or a changed file, raised the epoch."
     )
     if not is_near_last_epoch(newest):
         return f"{said} The logs are not touched by that."
@@ -131,9 +131,9 @@ def steps_near_end(known: RepairEvidence, found: Sequence[Copy]) -> tuple[Step, 
     words += [*copy_words(known, due), *vote_words(known)]
     line = command("kraft", "recover", "epoch", *words)
     return (
-        Step(text="Stop every controller, and close their ports to strangers: one request brings the epoch back there"),
+        Step(text="Stop every controller, and close their ports to other hosts: one request raises the epoch again"),
         step_of(
-            text="Name the directories of all voters, and those of brokers and agents that there are. "
+            text="Name the directories of all voters, and of all brokers and agents here. "
             f"{COPIES_ARE_NOT_RESET}. See what it would do; nothing is changed",
             commands=(line,),
         ),
@@ -143,7 +143,7 @@ def steps_near_end(known: RepairEvidence, found: Sequence[Copy]) -> tuple[Step, 
 
 def _restore() -> Step:
     return step_of(
-        text="Only a backup of before has lower epochs, and what came after it is lost: move every controller's log "
+        text="Only an earlier backup has lower epochs, and everything after it is lost: move every controller's log "
         "directory away, and restore that backup in its place. A backup made now has the same epochs. Move the "
         "metadata log of each broker and agent away, too (`kraft docs runbooks/epochs-ended`)",
         commands=(command("kraft", "snapshot", "restore", "BACKUP", "DATA_DIR", "--node-id", "ID"),),

@@ -88,10 +88,10 @@ def of_interruptions(found: Sequence[Interruption], paths: Iterable[str]) -> Obs
         steps.append(step_of(text=f"{one.problem}. Run it again: it goes on", commands=(again(record, one.log_dir),)))
         if record.undoes is None:
             line = undo_line(one.log_dir, record.root)
-            steps.append(step_of(text="Or take it back, where it is not what is wanted", commands=(line,)))
+            steps.append(step_of(text="Or undo it, if it is not wanted", commands=(line,)))
     return Obstacle(
-        situation=f"A repair was interrupted in {names}: no node starts from there until it is finished or taken back, "
-        "and no other repair is of use before.",
+        situation=f"A repair was interrupted in {names}: no node starts from there until it is finished or undone. "
+        "Do that before any other repair.",
         steps=(*steps, _look_again(paths)),
     )
 
@@ -116,8 +116,8 @@ def unsettled(known: RepairEvidence) -> Obstacle | None:
         return None
     names = ", ".join(one.copy.label for one in known.stale if one.rivals)
     return Obstacle(
-        situation=f"On which of {names} the node ran last is not known, and none of them is counted: no majority of "
-        "the voters is here and sound without that.",
+        situation=f"It is not known on which of {names} the node ran last, so none of them counts. Without it, no "
+        "majority of the voters is here and sound.",
         steps=tuple(steps),
     )
 
@@ -131,7 +131,7 @@ def held_back(known: RepairEvidence, whole: Sequence[Copy]) -> Obstacle | None:
     if not barred or not known.has_majority(whole):
         return None
     names = ", ".join(one.copy.label for one in barred)
-    left = "Where that cannot be done, a repair is left: see above what each keeps and loses"
+    left = "If that is impossible, choose a repair: see above what each keeps and loses"
     return Obstacle(
         situation=f"The logs of a majority of the voters are here and whole, but {names} must not start yet, and "
         "without them no majority is left.",

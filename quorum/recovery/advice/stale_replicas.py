@@ -82,9 +82,9 @@ def unsettled_steps(known: RepairEvidence) -> list[Step]:
             names = " and ".join(sorted(copy.place.log_dir for copy in copies))
             hints = "".join(hint for copy in copies for hint in _named_by_path(known, copy))
             steps[one.copy.node_id] = Step(
-                text=f"Start nothing from {names} before it is known on which of them node {one.copy.node_id} ran "
-                "last, by its configured log.dirs: they have its node.id and its directory.id. Move the other away, "
-                f"whole, or give it back its own {META_PROPERTIES_FILE}{hints}. Then inspect all again"
+                text=f"Start nothing from {names} yet: all have the node.id and directory.id of node {one.copy.node_id}"
+                ". Find out on which of them it ran last: log.dirs in its configuration names that directory. Move "
+                f"each other one away, whole, or restore its own {META_PROPERTIES_FILE}{hints}. Then inspect all again"
             )
     return list(steps.values())
 

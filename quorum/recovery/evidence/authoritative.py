@@ -93,7 +93,7 @@ def _each(
         others = tuple(one for one in rivals if one is not copy)
         if 0 < len(others) < len(rivals):
             names = " and ".join(one.place.log_dir for one in others)
-            said = f"has the node.id and directory.id of {names}, and nothing says which of them the node ran on last"
+            said = f"has the node.id and directory.id of {names}, and nothing shows on which of them the node ran last"
             yield StaleReplica(copy=copy, why=said, rivals=others)
             continue
         if copy is not newest and newest is not None:
@@ -173,7 +173,7 @@ def _emptied(copies: Sequence[Copy], copy: Copy, by_voter: Sequence[Sequence[Cop
         return f"holds no record, and {holder.label} holds {holder.end.offset}: {gone}"
     if all(by_voter):
         return None
-    return "holds no record, and not all voters are here: one that is not may hold all that this one lost"
+    return "holds no record, and not all voters are here: a missing voter may hold everything that this one lost"
 
 
 def _set_back(copies: Sequence[Copy], copy: Copy) -> str | None:
@@ -315,9 +315,8 @@ def _lacking(copies: Sequence[Copy], by_voter: Sequence[Sequence[Copy]]) -> dict
         if prover.proven is not None and prover.proven.end == end:
             proof = f"which were committed ({prover.proven.because})"
         why = (
-            f"lacks records before offset {end}, {proof}; too many do "
-            f"for that ({names} of {len(by_voter)} voters): at least one was restored from an older copy, "
-            "or copied earlier"
+            f"lacks records before offset {end}, {proof}; of {len(by_voter)} voters, {names} "
+            "lack them, too many for a commit: at least one was restored from an older copy, or copied earlier"
         )
         found |= {id(copy): StaleReplica(copy=copy, why=why) for copy in lack if id(copy) not in found}
     return found

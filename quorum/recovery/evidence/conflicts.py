@@ -58,7 +58,7 @@ class Conflict(msgspec.Struct, frozen=True, kw_only=True):
     def cause(self) -> str:
         """The likely cause of the contradiction."""
         if self.metadata is not None:
-            return "two clusters have one cluster id, as a clone and what it was made of do"
+            return "two clusters have one cluster id, like a clone and its original"
         if self.repairs is not None:
             return "two repairs, of which one at most may stay"
         at_fault = "" if self.wrong is None else f", that of {self.wrong.label}, as kraft check finds"

@@ -190,10 +190,10 @@ def refuse_absent(known: RepairEvidence, request: Request) -> None:
         many, said = len(unsaid) > 1, absent & request.missing
         names, all_names = (",".join(map(str, sorted(nodes))) for nodes in (unsaid, {*unsaid, *said}))
         what, where = ("nodes", "their log directories") if many else ("node", "its log directory")
-        each, are = ("and each", "they are") if many else ("which", "it is")
+        each, are = ("each", "they are") if many else ("it", "it is")
         raise RefusedError(
-            f"there is no copy here of {what} {names}, {each} may hold records that no other has: name {where} with "
-            f"--copy; where {are} gone for good, say --missing {all_names}"
+            f"there is no copy here of {what} {names}: {each} may hold records that no other has. Name {where} with "
+            f"--copy; if {are} gone for good, add --missing {all_names}"
             f"{''.join(f'; {note}' for note in (*strange_missing(known, request), *unlisted(known)))}"
         )
 
@@ -301,8 +301,8 @@ def refuse_second_quorum(known: RepairEvidence, changed: Sequence[Copy]) -> None
     if _is_sound_majority(known, left := [copy for copy in _sound(known) if copy not in changed]):
         refuse_ended(known)
         raise RefusedError(
-            f"voters {_ids(left)} are here and sound, a majority of {len(known.voters)}, and no --dir: they would go "
-            "on by themselves, a second quorum. Name their directories with --dir and their addresses with --set"
+            f"voters {_ids(left)} are here and sound, a majority of {len(known.voters)}, and no --dir names them: they "
+            "would go on as a second quorum. Name their directories with --dir and their addresses with --set"
         )
 
 

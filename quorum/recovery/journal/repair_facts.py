@@ -158,12 +158,10 @@ class ProvenCut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
                 "instead, others may hold the whole batch"
             )
         if self.reason == "minority":
-            return (
-                f"no majority of the voters holds anything from offset {self.fork} on, so that it was never committed"
-            )
+            return f"no majority of the voters holds anything from offset {self.fork} on, so it was never committed"
         return (
-            f"{self.log} goes on from offset {self.fork} with epoch {self.later_epoch}, whose elected leader did not "
-            f"have what stands here from there on in epoch {self.epoch}, so that it was never committed"
+            f"{self.log} goes on from offset {self.fork} with epoch {self.later_epoch}. Its elected leader did not "
+            f"have the records that this log holds from there on in epoch {self.epoch}, so they were never committed"
         )
 
 

@@ -91,7 +91,7 @@ def _old_id(identities: Sequence[MetaProperties], copies: Sequence[Copy], new_id
     if len(old) > 1:
         raise RefusedError(f"these directories are of several clusters: {', '.join(old)}. Name those of one cluster")
     if not old:
-        nothing = f"all these directories are of cluster {new_id} already, so that nothing is to be done with them"
+        nothing = f"all these directories are of cluster {new_id} already, so nothing was changed"
         another = "`kraft storage random-uuid` makes one"
         if not is_a_clone and all(copy.audited.cloned is None for copy in copies):
             raise AlreadyDoneError(f"{nothing}: start them, or give them another id ({another})")
@@ -141,7 +141,7 @@ def _steps(copies: Sequence[Copy], *, is_a_clone: bool) -> Iterator[Step]:
 def _told_of(others: Siblings) -> Iterator[str]:
     if others.paths:
         names = ", ".join(others.paths)
-        yield f"{names}: of the same node and cluster, and not named: no node starts with directories of two"
+        yield f"{names} of the same node and cluster: not named, and no node starts with directories of two clusters"
     yield from others.elsewhere
 
 
@@ -190,8 +190,8 @@ def _changed_again(copies: Sequence[Copy], own_ids: OwnIds) -> Iterator[str]:
         if own_ids.new_ids and copy.audited.cloned is not None:
             yield (
                 f"{copy.label}: its cluster id was changed before, and its new own id follows from the last one. "
-                "Give every node the same cluster ids in the same order, or take the change back first "
-                "(`kraft recover undo`): nodes with different own ids hold beside each other"
+                "Give every node the same cluster ids in the same order, or undo the change first (`kraft "
+                "recover undo`): a node follows no leader whose log has another own id"
             )
 
 
@@ -232,7 +232,10 @@ def siblings_of(files: Files, places: Sequence[Place], copies: Sequence[Copy], *
         try:
             names = sorted(files.listdir(parent))
         except OSError as error:
-            elsewhere.append(f"{parent} cannot be listed ({error.strerror or error}): see what lies beside these")
+            elsewhere.append(
+                f"{parent} cannot be listed ({error.strerror or error}): look there for other directories of these "
+                "nodes"
+            )
             continue
         for path in (os.path.join(parent, name) for name in names):
             if path not in given and files.exists(f"{path}/{META_PROPERTIES_FILE}"):

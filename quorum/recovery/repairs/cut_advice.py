@@ -81,26 +81,25 @@ def steps_of_a_voter(known: RepairEvidence, own: Copy, work_root: str | None) ->
             commands=(command("kraft", "recover", "verify", log_dir, *others),),
         ),
         Step(
-            text="Where a majority of other voters holds what it forgot: start those, and this node only once one of "
-            "them leads. It fetches what it lacks from the leader"
+            text="If a majority of other voters holds what it forgot, start those first. Start this node only once one "
+            "of them leads: it fetches what it lacks from the leader"
         ),
     ]
     names = ", ".join(map(str, known.absent_voters))
     if known.absent_voters and elects_once_cut(known, own):  # a repair of this voter alone is refused then
-        text = f"Where voters {names} are gone for good: inspect all that are left. That says how they go on together"
+        text = f"If voters {names} are gone for good, inspect all that are left. That shows how they go on together"
         steps.append(step_of(text=text, commands=(inspect_line(known),)))
     elif known.absent_voters:
         steps.append(
             step_of(
-                text=f"Where voters {names} are gone for good: begin a new epoch that no old voter can outvote, with "
-                "this one alone; with others that are left, see `kraft recover inspect` of all",
+                text=f"If voters {names} are gone for good, begin a new epoch that no old voter can outvote, with this "
+                "one alone. If other voters are left, inspect all first (`kraft recover inspect`)",
                 commands=(alone_line(known, own),),
             )
         )
     steps.append(
         step_of(
-            text="Where another copy turns up that is better, or this was not meant: take it back, before "
-            "anything starts",
+            text="If a better copy turns up, or this cut was a mistake, undo it before anything starts",
             commands=(undo_line(log_dir, work_root),),
         )
     )

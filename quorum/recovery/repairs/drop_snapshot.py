@@ -44,7 +44,7 @@ def propose_drop_snapshot(
     damaged = _chosen(files, own, name)
     _check_readable_without(own, damaged[0].name)
     asked = refuse_unsafe(known, request, is_one_nodes=True)
-    check, start = check_and_start(known, own, "Start the node: it writes a new checkpoint in time")
+    check, start = check_and_start(known, own, "Start the node: it writes its next checkpoint by itself")
     origin = "offset 0 of the log" if own.origin is None else own.origin.name
     rewrite = Rewrite(
         action="drop-snapshot",

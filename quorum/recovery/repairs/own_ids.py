@@ -55,7 +55,7 @@ class OwnIds(msgspec.Struct, frozen=True, kw_only=True):
             for former, new in self.new_ids.items():
                 yield (
                     f"the metadata topic's own id {id_text(former)} becomes {id_text(new)}, the same on every node of "
-                    "the new cluster: a node whose log has the former one holds beside it, and cuts nothing"
+                    "the new cluster: a node whose log has the former one does not follow it, and cuts nothing"
                 )
 
 
@@ -88,7 +88,7 @@ def new_own_ids(files: Files, places: Sequence[Place], cluster_id: str) -> OwnId
 def _problem(place: Place, error: MetadataLogError) -> str:
     return (
         f"the metadata topic's own id, if there is one, is not changed, as {place.label} cannot be read as a whole "
-        f"({error}): the cluster id alone fences these directories, and a node whose own id is another holds beside "
+        f"({error}): the cluster id alone fences these directories, and a node with another own id does not follow "
         "them. To change it, repair the log first (`kraft recover inspect`), then change the cluster id on every node"
     )
 

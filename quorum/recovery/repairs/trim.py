@@ -90,7 +90,8 @@ def _damage_of(known: RepairEvidence, own: Copy, before: int) -> PassedOver:
     damage = own.passed_over
     if damage is None:
         raise AlreadyDoneError(
-            f"the beginning of the log of {own.label} is sound: nothing is dropped, and a node trims it in time"
+            f"the beginning of the log of {own.label} is sound: nothing is dropped, and the node trims its log by "
+            "itself"
         )
     if before != own.start_offset:
         raise RefusedError(

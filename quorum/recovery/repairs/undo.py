@@ -175,7 +175,7 @@ def _refuse_unreadable(found: Audits, own: list[RepairRecord], left: list[Repair
         backup, aside = f"{work_dir}/{BACKUP_DIRECTORY}", f"{log_dir}.before-undo"
         raise RefusedError(
             f"{problem}. So nothing says which files that repair wrote, or proves the backup, and nothing was changed. "
-            f"Is the node stopped, this takes it back by hand: {command('cp', '-a', log_dir, aside)}; then remove "
+            f"With the node stopped, undo it by hand: {command('cp', '-a', log_dir, aside)}; then remove "
             f"the newest .log of {log_dir}/{METADATA_DIRECTORY} unless {backup} has one of that name, "
             f"then {command('cp', '-a', backup + '/.', log_dir)}; then see what `kraft check` says of {log_dir}"
         )

@@ -106,6 +106,6 @@ def test_an_id_that_was_given_already_leads_to_the_next_step(bench: Bench, capsy
     (one,) = renamed(bench, capsys, 1)
     run(["recover", "cluster-id", "--dir", str(one), "--to", OTHER_CLUSTER, "--is-a-clone", *NO_WAIT])
     said = capsys.readouterr().err
-    assert "nothing is to be done with them. Do the same with every other log directory of the clone, " in said
+    assert "nothing was changed. Do the same with every other log directory of the clone, " in said
     assert f"kraft recover inspect {one} COPY" in said
     assert "start them" not in said

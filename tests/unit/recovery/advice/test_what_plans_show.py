@@ -78,7 +78,7 @@ def test_a_refusal_gives_the_option_with_the_right_ids(bench: Bench, capsys: pyt
     words = ["from-broker", "--broker-dir", bench.node("basic", 12), "--dir", bench.root / "new", "--node-id", 1]
     words += ["--endpoint", "CONTROLLER://127.0.0.1:29101", *NO_WAIT]
     said = recover(capsys, *words, "--missing", "1,22", fails=True)
-    assert "say --missing 1,2,3,11; --missing 22: no copy here knows such a node; check the numbers" in said
+    assert "add --missing 1,2,3,11; --missing 22: no copy here knows such a node; check the numbers" in said
     assert "Would do: " in recover(capsys, *words, "--missing", "1,2,3,11")
 
 

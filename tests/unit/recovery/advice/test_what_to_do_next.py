@@ -32,7 +32,7 @@ def test_the_missing_that_are_named_are_all_that_is_needed(
     bench: Bench, capsys: pytest.CaptureFixture[str], said: str
 ) -> None:
     words = ["standalone", "--dir", bench.node("basic", 1), *NO_WAIT]
-    named = re.search(r"say --missing (\S+)", recover(capsys, *words, "--missing", said, fails=True))
+    named = re.search(r"add --missing (\S+)", recover(capsys, *words, "--missing", said, fails=True))
     assert named is not None
     assert named[1] == "2,3,11,12"
     recover(capsys, *words, "--missing", named[1])
@@ -81,7 +81,7 @@ def test_an_id_that_stands_for_something_else_is_none(
 def test_nothing_to_do_says_what_then(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     node = bench.node("basic", 1)
     same = recover(capsys, "cluster-id", "--dir", node, "--to", CLUSTER, *NO_WAIT, fails=True)
-    assert "nothing is to be done with them: start them, or give them another id" in same
+    assert "nothing was changed: start them, or give them another id" in same
     past = recover(capsys, "truncate", "--dir", node, "--to", 999, "--missing", "rest", *NO_WAIT, fails=True)
     assert "so --to 999 cuts nothing: give an offset before that, or leave the log as it is and start" in past
 

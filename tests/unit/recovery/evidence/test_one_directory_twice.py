@@ -22,9 +22,9 @@ def test_neither_is_counted_nor_started(
     found = json.loads(capsys.readouterr().out)
     said = sorted(found["not_counted"])
     assert len(said) == 2
-    assert all("nothing says which of them the node ran on last" in one for one in said)
+    assert all("nothing shows on which of them the node ran last" in one for one in said)
     (step,) = found["steps"]
-    assert step["text"].startswith(f"Start nothing from {nodes[2]} and {nodes[3]} before it is known")
+    assert step["text"].startswith(f"Start nothing from {nodes[2]} and {nodes[3]} yet: all have the node.id")
     assert f"The path {nodes[2]} names node 2, of which no other directory is here" in step["text"]
 
 

@@ -80,14 +80,14 @@ def test_an_earlier_repairs_damaged_audit_does_not_keep_the_latest_from_being_ta
     spoil(files, 1, AUDIT_FILE, AUDIT_COPY_FILE)
     spoil_first = sorted(files.listdir(ROOT))
     assert len(spoil_first) == 2
-    with pytest.raises(RefusedError, match="takes it back by hand"):
+    with pytest.raises(RefusedError, match="undo it by hand"):
         undo(files)
     files, _ = repaired()
     repair(files, moved, "/data")
     spoil(files, 0, AUDIT_FILE, AUDIT_COPY_FILE)
     repair(files, undo, "/data")
     assert tree(files, "/data") == between
-    with pytest.raises(RefusedError, match="takes it back by hand"):
+    with pytest.raises(RefusedError, match="undo it by hand"):
         undo(files)
 
 

@@ -190,7 +190,7 @@ def test_old_copies_beside_the_audit_files_of_a_repair_that_went_elsewhere() -> 
     plan = inspect_copies(files, THREE).plan
     assert "no metadata is lost" not in plan.situation
     assert "on node 1 (/n1) began epoch 1001, and no copy here has anything of it" in plan.situation
-    assert plan.steps[0].text.startswith("Start nothing before it is known what became of that")
+    assert plan.steps[0].text.startswith("Start nothing before you know the outcome of that repair")
     [warning] = verify_directories(files, THREE).warnings
     assert "began epoch 1001" in warning
 

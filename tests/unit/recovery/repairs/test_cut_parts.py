@@ -95,7 +95,7 @@ def test_the_steps_name_the_copies_and_the_place_of_the_backup() -> None:
     accepted = request(accept_data_loss=True, work_root="/backups")
     [check, fetch, back] = steps(propose_truncate(cluster(1, 2, 3), "/n2", ["/n1", "/n3"], 309, accepted))
     assert check[1] == ("kraft recover verify /n2 /n1 /n3",)
-    assert "It fetches what it lacks from the leader" in fetch[0]
+    assert "it fetches what it lacks from the leader" in fetch[0]
     assert back[1] == ("kraft recover undo --dir /n2 --work /backups --apply",)
 
 

@@ -40,7 +40,7 @@ def test_inspect_says_that_no_election_is_possible(nodes: Path, capsys: pytest.C
     line = re.search(r"kraft recover epoch --dir .*--apply", said)
     assert line is not None
     assert all(path in line[0] for path in paths)
-    assert "A copy of another host's directory is named by --copy instead: its node is reset on its own host" in said
+    assert "Name a copy of another host's directory with --copy instead: its node is reset on its own host" in said
 
 
 def test_all_voters_are_reset_and_no_log_is_touched(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,7 +101,7 @@ def test_one_host_at_a_time_with_copies_of_the_others(nodes: Path, capsys: pytes
     said = capsys.readouterr().out
     assert f"kraft recover epoch --dir {nodes / 'node-1' / 'data'}" in said
     assert f"kraft recover epoch --dir {nodes / 'node-3' / 'data'}" in said
-    assert "A copy of another host's directory is named by --copy instead" in said
+    assert "Name a copy of another host's directory with --copy instead" in said
 
 
 def test_verify_repeats_no_step_that_is_done(nodes: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,4 +180,4 @@ def test_a_log_at_the_end_of_the_epochs_is_not_helped(nodes: Path, capsys: pytes
     said = capsys.readouterr().err
     assert "No election is possible any more" in said
     assert f"records of epoch {LAST_EPOCH} themselves, and no quorum-state of node" in said
-    assert "Only a backup of before has lower epochs" in said
+    assert "Only an earlier backup has lower epochs" in said

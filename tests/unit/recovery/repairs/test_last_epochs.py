@@ -70,7 +70,7 @@ def test_moved_voters_are_reset_first(named: tuple[int, ...], nodes: Path, capsy
     assert run(["recover", "voters", *words, "--timeout", "0.5"]) != 0
 
     said = capsys.readouterr().err
-    assert "go on by themselves" not in said
+    assert "go on as a second quorum" not in said
     assert "kraft recover epoch" in said
 
 
@@ -199,7 +199,7 @@ def test_a_log_near_the_end_is_said_and_a_reset_leaves_its_elections(
     said = capsys.readouterr().out
     assert "Only 44 more elections are possible" in said
     assert "kraft recover epoch" not in said, "it would find nothing to reset"
-    assert "Only a backup of before has lower epochs" in said
+    assert "Only an earlier backup has lower epochs" in said
     assert reset_epoch("--dir", path, "--apply") != 0
     assert "no quorum-state of node 1" in capsys.readouterr().err
 

@@ -149,7 +149,7 @@ def test_a_nodes_other_log_directories_are_named() -> None:
         return "\n".join(found.warnings)
 
     alone = asked("/n/data")
-    assert "/n/data1: of the same node and cluster, and not named" in told(alone)
+    assert "/n/data1 of the same node and cluster: not named" in told(alone)
     assert alone.steps[0].commands == (
         f"kraft recover cluster-id --dir /n/data1 --to {NEW_CLUSTER} --is-a-clone --apply",
     )

@@ -55,7 +55,7 @@ def test_what_else_is_wrong_there_waits(cluster: Cluster) -> None:
     others = [one for one in check_paths([cluster.root]).findings if one.counts and one.kind != "repair_unfinished"]
 
     assert others
-    assert {one.advice for one in others} == {"nothing before the repair is finished or taken back"}
+    assert {one.advice for one in others} == {"nothing before the repair is finished or undone"}
 
 
 @pytest.mark.parametrize("is_held", [False, True])

@@ -60,7 +60,7 @@ def test_the_shorter_of_two_copies_does_not_accuse_the_other(cluster: Cluster) -
     assert lost(report) == []
     assert report.bounds.lower == 326
     (first, _) = [found for found in report.findings if found.kind == "duplicate_directory_id"]
-    assert "nothing says which of them the node ran on last" in first.meaning
+    assert "nothing shows on which of them the node ran last" in first.meaning
 
 
 def test_a_disk_without_a_vote_is_a_witness_of_what_it_alone_has(cluster: Cluster) -> None:
