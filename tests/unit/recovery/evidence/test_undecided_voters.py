@@ -73,7 +73,7 @@ def test_its_holder_is_told_what_it_may_lose_and_who_must_not_start() -> None:
     assert found.plan.repairs[0].may_lose.past_offset == found.evidence.bounds.lower
     assert found.plan.repairs[0].may_lose.is_undecided
     said = request(all_missing=False, missing=frozenset({2, 11, 12}))
-    with pytest.raises(RefusedError, match="there is no copy here of node 3, which may hold"):
+    with pytest.raises(RefusedError, match="there is no copy here of node 3: it may hold"):
         propose_standalone(files, "/n1", [], said)
     ahead = propose_standalone(files, "/n1", [], request())
     assert ahead.may_lose == found.plan.repairs[0].may_lose
