@@ -144,7 +144,7 @@ def test_a_divergent_tail_is_cut_without_a_word_about_committed_records() -> Non
     load("failovers/divergent-before/node-2/data", files, "/n2")
     proposal = propose_truncate(files, "/n2", ["/n1", "/n3"], 309, request())
     assert [lost.committed for lost in proposal.loses] == ["never"]
-    assert any("was never committed" in said for said in proposal.says)
+    assert any("were never committed" in said for said in proposal.says)
 
 
 def test_damage_in_the_middle_of_the_only_copy_is_cut_first_and_what_followed_is_said_to_go() -> None:
