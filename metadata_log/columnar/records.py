@@ -6,7 +6,7 @@ own words. Must not know: batches and files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -43,8 +43,11 @@ class Columns(msgspec.Struct, frozen=True, kw_only=True):
     """Why each value cannot be read, if `record` is None."""
 
 
-def decode_values(values: Sequence[bytes]) -> Iterator[Columns]:
-    """Yield the columns of these encoded records, by type in ascending order of api keys; unreadable ones are last."""
+def decode_values(values: Sequence[bytes], wanted: Collection[type] | None = None) -> Iterator[Columns]:
+    """Yield the columns of these encoded records, by type in ascending order of api keys; unreadable ones are last.
+
+    With `wanted`, records of other types are left out, undecoded.
+    """
     rows = Rows.of_values(list(values))
     left = [np.flatnonzero(rows.end - rows.at <= _FRAME_BYTES)]
     frames = rows.frames()
@@ -57,6 +60,8 @@ def decode_values(values: Sequence[bytes]) -> Iterator[Columns]:
         if frame < 0 or first != _FRAME_VERSION or kind is None or version not in kind.VERSIONS:
             if frame >= 0:
                 left.append(chosen)
+            continue
+        if wanted is not None and kind not in wanted:
             continue
         part = rows.part(chosen, at=rows.at[chosen] + _FRAME_BYTES)
         data = decode(kind, version, part)

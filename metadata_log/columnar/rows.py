@@ -18,6 +18,7 @@ from metadata_log.columnar.chunks import Chunk, chunks
 from metadata_log.columnar.no_op_runs import find_no_op_run
 from metadata_log.columnar.objects import records_array
 from metadata_log.columnar.records import decode_values
+from metadata_log.columnar.secrets import without_secrets
 from metadata_log.columnar.tables import (
     BATCHES,
     RECORDS,
@@ -31,7 +32,7 @@ from metadata_log.columnar.tables import (
     wide_names,
 )
 from metadata_log.errors import CorruptBatchError, RecordError, UnsupportedBatchError
-from metadata_log.files.port import FileHandle
+from metadata_log.files.port import ReadHandle
 from metadata_log.format.batch import check_batch
 from metadata_log.records import decode_control
 from metadata_log.records.declarations.cluster import NoOpRecord
@@ -74,7 +75,7 @@ class NoOps(msgspec.Struct, kw_only=True):
 Row = LocatedBatch | Damage | NoOps
 
 
-def part_rows(handle: FileHandle, part: Part) -> Iterator[Row]:
+def part_rows(handle: ReadHandle, part: Part) -> Iterator[Row]:
     """Yield the batches, groups of NoOps and damaged ranges that belong to a part of a file, in order."""
     # The part before has what a part begins with: the rest of a batch, a group that began earlier, and damage after it.
     is_of_before, reached = part.start > 0, part.end
@@ -153,7 +154,7 @@ def _time_of(buffer: bytes, at: int) -> int:
     return int.from_bytes(buffer[at + _TIME_AT : at + _TIME_AT + 8], "big", signed=True)
 
 
-def _began_before(handle: FileHandle, row: NoOps) -> bool:
+def _began_before(handle: ReadHandle, row: NoOps) -> bool:
     """Return True if the batch before a group's first one is a NoOp of the same group."""
     if row.position < NO_OP_BYTES or row.first_offset % (1 << RANGE_BITS) == 0:
         return False
@@ -167,7 +168,7 @@ def _began_before(handle: FileHandle, row: NoOps) -> bool:
 
 
 def batch_table(
-    handle: FileHandle, part: Part, log: LogIdentity, columns: Collection[str] | None = None
+    handle: ReadHandle, part: Part, log: LogIdentity, columns: Collection[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the table `batches`, with these columns or all."""
     held: list[dict[str, Any]] = []
@@ -218,31 +219,34 @@ def _of_rows(
 
 
 def record_table(
-    handle: FileHandle,
+    handle: ReadHandle,
     part: Part,
     log: LogIdentity,
     *,
     of: AnyRecord | None = None,
     columns: Collection[str] | None = None,
-    no_ops: bool = False,
+    types: Collection[AnyRecord] | None = None,
+    with_secrets: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of `records`, or of the table of one type, with these columns or all.
 
-    Rows are in the order of the log within a type. Unless `no_ops`, NoOps have no rows.
+    Rows are in the order of the log within a type. `types` leaves out all other types. NoOps have rows only if they are
+    asked for, by `of` or `types`. Secrets are hidden unless `with_secrets`.
     """
+    wanted = types if of is None else (of,)
     table = RECORDS if of is None else f"{RECORDS}.{short_name(of)}"
     schema = pa.schema([field for field in table_schema(table) if columns is None or field.name in columns])
-    sink = _Records(schema, log, of)
+    sink = _Records(schema, log, of, wanted, with_secrets=with_secrets)
     batches = (
         (part.name, batch)
         for row in part_rows(handle, part)
-        for batch in _to_decode(handle, row, no_ops=no_ops or of is NoOpRecord)
+        for batch in _to_decode(handle, row, no_ops=wanted is not None and NoOpRecord in wanted)
     )
     for chunk in chunks(batches):
         yield from sink.rows(chunk)
 
 
-def _to_decode(handle: FileHandle, row: Row, *, no_ops: bool) -> Iterator[LocatedBatch]:
+def _to_decode(handle: ReadHandle, row: Row, *, no_ops: bool) -> Iterator[LocatedBatch]:
     if isinstance(row, LocatedBatch):
         yield row
     elif isinstance(row, NoOps) and no_ops:
@@ -254,27 +258,40 @@ def _to_decode(handle: FileHandle, row: Row, *, no_ops: bool) -> Iterator[Locate
 class _Records:
     """Makes rows of records from chunks, with the columns of one schema."""
 
-    def __init__(self, schema: pa.Schema, log: LogIdentity, of: AnyRecord | None) -> None:
+    def __init__(
+        self,
+        schema: pa.Schema,
+        log: LogIdentity,
+        of: AnyRecord | None,
+        wanted: Collection[AnyRecord] | None,
+        *,
+        with_secrets: bool,
+    ) -> None:
         self._schema = schema
         self._log = msgspec.structs.asdict(log)
         self._of = of
+        self._wanted = wanted
+        self._with_secrets = with_secrets
 
     def rows(self, chunk: Chunk) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a chunk, by type."""
-        for columns in decode_values(chunk.values):
+        for columns in decode_values(chunk.values, self._wanted):
+            if columns.record is NoOpRecord and self._wanted is None:
+                continue
             rows = columns.rows
             place = {
                 "position": chunk.positions[rows], "offset": chunk.offsets[rows], "epoch": chunk.epochs[rows],
                 "ts": chunk.times_ms[rows] * 1000, "version": columns.versions,
             }  # fmt: skip
             if columns.record is None:
-                if self._of is None:
+                if self._wanted is None:
                     yield self._batch(chunk.file, len(rows), {**place, "error": list(columns.errors)}, UNREADABLE)
-            elif columns.data is not None and self._of in (None, columns.record):
+            elif columns.data is not None:
                 yield self._of_type(columns.record, chunk.file, place, columns.data)
         yield from self._control(chunk)
 
     def _of_type(self, record: AnyRecord, file: str, place: dict[str, Any], data: pa.StructArray) -> pa.RecordBatch:
+        data = data if self._with_secrets else without_secrets(record, data)
         names = wide_names(record) if self._of is None else own_names(record)
         for column, values in zip(names.values(), data.flatten(), strict=True):
             if column in self._schema.names:
@@ -290,10 +307,10 @@ class _Records:
             try:
                 control = decode_control(record.key or b"", record.value or b"")
             except RecordError as error:
-                if self._of is None:
+                if self._wanted is None:
                     yield self._batch(chunk.file, 1, {**place, "version": [-1], "error": [str(error)]}, UNREADABLE)
                 continue
-            if self._of in (None, type(control)):
+            if self._wanted is None or type(control) in self._wanted:
                 place["version"] = [control.version]
                 yield self._of_type(type(control), chunk.file, place, records_array(type(control), [control]))
 

@@ -20,11 +20,21 @@ SMALL_FILE_LIMIT: Final = 16 << 20
 """Bytes; `read_small_file` raises for a larger file. This is enough for the lines of some 400,000 partitions."""
 
 
-class FileHandle(Protocol):
-    """An open file. Reads and writes name their position: there is no cursor."""
+class ReadHandle(Protocol):
+    """An open file to read. Reads name their position: there is no cursor."""
 
     def pread(self, count: int, position: int) -> bytes:
         """Return up to `count` bytes at `position`; fewer only at the end of the file."""
+
+    def size(self) -> int:
+        """Return the file's length in bytes."""
+
+    def close(self) -> None:
+        """Close it, without making anything durable."""
+
+
+class FileHandle(ReadHandle, Protocol):
+    """An open file. Reads and writes name their position: there is no cursor."""
 
     def pwrite(self, data: bytes | bytearray | memoryview, position: int) -> None:
         """Write all of `data` at `position`, or raise. After an error any part of it may have been written."""
@@ -37,12 +47,6 @@ class FileHandle(Protocol):
 
         Never retry it after an error: the second call may succeed although the bytes are lost.
         """
-
-    def size(self) -> int:
-        """Return the file's length in bytes."""
-
-    def close(self) -> None:
-        """Close it, without making anything durable."""
 
 
 class HeldLock(Protocol):

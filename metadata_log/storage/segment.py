@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.errors import CorruptBatchError, MetadataLogError
-from metadata_log.files.port import FileHandle
+from metadata_log.files.port import FileHandle, ReadHandle
 from metadata_log.format.batch import (
     HEADER_SIZE,
     LARGEST_BATCH,
@@ -135,7 +135,7 @@ class CheckBudget:
 
 
 def next_sealed_batch(
-    handle: FileHandle, start: int, size: int, budget: CheckBudget | None = None
+    handle: ReadHandle, start: int, size: int, budget: CheckBudget | None = None
 ) -> tuple[int, BatchHeader] | None:
     """Return position and header of the first batch with a valid checksum at any byte from `start` on, or None.
 
@@ -161,13 +161,13 @@ def next_sealed_batch(
     return None
 
 
-def _sealed_batch_at(handle: FileHandle, position: int, length: int) -> BatchHeader | None:
+def _sealed_batch_at(handle: ReadHandle, position: int, length: int) -> BatchHeader | None:
     whole = handle.pread(12 + length, position)
     header = parse_header(whole)
     return header if computed_checksum(whole, header) == header.crc else None
 
 
-def only_zeros(handle: FileHandle, start: int, end: int) -> bool:
+def only_zeros(handle: ReadHandle, start: int, end: int) -> bool:
     """Return True if bytes `start` to `end` are zeros. Read in chunks, since a sparse file may have any length."""
     position = start
     while position < end:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from metadata_log.files.port import FileHandle
+from metadata_log.files.port import ReadHandle
 from metadata_log.format.batch import HEADER_SIZE, LOG_OVERHEAD, MAGIC
 from metadata_log.offsets import LARGEST_OFFSET
 
@@ -22,7 +22,7 @@ _EPOCHS_AHEAD: Final = 1 << 20
 _MAGIC_AT: Final = 16
 
 
-def may_be_one_write(handle: FileHandle, position: int, size: int, *, offset: int, epoch: int) -> bool:
+def may_be_one_write(handle: ReadHandle, position: int, size: int, *, offset: int, epoch: int) -> bool:
     """Return True if bytes `position` to `position + size`, the file's last, may be an interrupted write.
 
     Args:

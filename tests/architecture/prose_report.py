@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-CODE = ("kraft", "metadata_log", "quorum", "broker_agent", "tests", "benchmarks")
+CODE = ("kraft", "metadata_log", "pyspark_kraft", "quorum", "broker_agent", "tests", "benchmarks")
 RULE_PAGES = ("docs/english.md", "docs/glossary.md")
 """They quote what they forbid."""
 GENERATED = re.compile(r"_pb2|metadata_log/records/(codec|printers)\.py|/fixtures/|/\.")

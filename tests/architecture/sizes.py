@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 BUDGET: Final = Path(__file__).with_name("sizes.json")
-PACKAGES: Final = ("kraft", "metadata_log", "quorum", "broker_agent")
+PACKAGES: Final = ("kraft", "metadata_log", "pyspark_kraft", "quorum", "broker_agent")
 GENERATED: Final = frozenset({"metadata_log/records/codec.py", "metadata_log/records/printers.py"})
 
 LONG_FILE, LONGEST_FILE, MOST_LONG_FILES = 400, 600, 8

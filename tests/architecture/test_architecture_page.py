@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-PACKAGES: Final = ("metadata_log", "quorum", "broker_agent")
+PACKAGES: Final = ("metadata_log", "pyspark_kraft", "quorum", "broker_agent")
 OTHER_FOLDERS: Final = ("kraft", "proto", "tests", "deploy", "docs", "benchmarks")
 ERROR_CODES: Final = "quorum/api/error_codes.py"
 """Its names may follow any file: the page names the errors that a function responds with."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("kraft", "metadata_log", "quorum", "broker_agent")
+PACKAGES = ("kraft", "metadata_log", "pyspark_kraft", "quorum", "broker_agent")
 
 
 def _sources() -> Iterator[Path]:

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from metadata_log.errors import CorruptBatchError, UnsupportedBatchError
-from metadata_log.files.port import FileHandle
+from metadata_log.files.port import ReadHandle
 from metadata_log.format.batch import CRC_COVERS_FROM, HEADER_SIZE, LOG_OVERHEAD, MAGIC, check_batch
 from metadata_log.format.crc import crc32c
 from metadata_log.storage.no_ops import NO_OP_BYTES, NO_OP_RECORD
@@ -136,7 +136,7 @@ def next_mark(marks: Sequence[int], least: int) -> int:
 
 
 def walk(
-    handle: FileHandle,
+    handle: ReadHandle,
     start: int = 0,
     end: int | None = None,
     *,

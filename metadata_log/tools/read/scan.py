@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from metadata_log.errors import CorruptBatchError, UnsupportedBatchError
-from metadata_log.files.port import FileHandle
+from metadata_log.files.port import ReadHandle
 from metadata_log.format.batch import (
     HEADER_SIZE,
     LARGEST_BATCH,
@@ -66,7 +66,7 @@ class Damage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def scan(
-    handle: FileHandle, start: int = 0, end: int | None = None, budget: CheckBudget | None = None
+    handle: ReadHandle, start: int = 0, end: int | None = None, budget: CheckBudget | None = None
 ) -> Iterator[LocatedBatch | Damage]:
     """Yield every intact batch and every damaged range of bytes `start` to `end` (default: the file's size), in order.
 
@@ -101,7 +101,7 @@ def _holds_batch(buffer: bytes, at: int) -> bool:
     return LOG_OVERHEAD + int.from_bytes(buffer[at + 8 : at + 12], "big", signed=True) <= len(buffer) - at
 
 
-def _load(handle: FileHandle, position: int, limit: int) -> bytes:
+def _load(handle: ReadHandle, position: int, limit: int) -> bytes:
     """Return the bytes from `position`: a chunk, or more if the batch there claims to be larger."""
     buffer = handle.pread(min(_CHUNK_BYTES, limit - position), position)
     claimed = LOG_OVERHEAD + int.from_bytes(buffer[8:12], "big", signed=True)
@@ -111,7 +111,7 @@ def _load(handle: FileHandle, position: int, limit: int) -> bytes:
 
 
 def _damage(
-    handle: FileHandle,
+    handle: ReadHandle,
     position: int,
     limit: int,
     error: CorruptBatchError | UnsupportedBatchError,
@@ -148,7 +148,7 @@ def _damage(
     )
 
 
-def _is_sound(handle: FileHandle, position: int, limit: int, budget: CheckBudget) -> bool:
+def _is_sound(handle: ReadHandle, position: int, limit: int, budget: CheckBudget) -> bool:
     buffer = _load(handle, position, limit)
     try:
         check_batch(buffer)
@@ -165,7 +165,7 @@ def _checked(buffer: bytes) -> int:
     return claimed if 0 < claimed <= len(buffer) else 0
 
 
-def _claim(handle: FileHandle, position: int) -> tuple[int, int | None]:
+def _claim(handle: ReadHandle, position: int) -> tuple[int, int | None]:
     """Return the size and the base offset in the header at `position`, or 0 and None if there is no valid header."""
     try:
         header = parse_header(handle.pread(HEADER_SIZE, position))
@@ -182,7 +182,7 @@ _DESTROYED: Final = "this is no write that a crash interrupted: what was there i
 
 
 def judged_tail(
-    handle: FileHandle, damage: Damage, offset: int, epoch: int, *, may_be_torn: bool, is_last: bool
+    handle: ReadHandle, damage: Damage, offset: int, epoch: int, *, may_be_torn: bool, is_last: bool
 ) -> Damage:
     """Return `damage` at the end of a file, as corrupt if it was taken to be torn and no interrupted write leaves it.
 

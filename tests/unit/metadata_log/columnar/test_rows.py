@@ -12,7 +12,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pytest
 
 from metadata_log.columnar.rows import Part, batch_table, record_table
-from metadata_log.columnar.tables import LogIdentity, table_names, table_schema
+from metadata_log.columnar.tables import LogIdentity, all_records, table_names, table_schema
 from metadata_log.files.os_files import OsFiles
 from metadata_log.format.batch import build_batch, build_control_batch
 from metadata_log.ids import NodeId, TopicId
@@ -88,7 +88,7 @@ def rows_of(path: Path, cuts: Sequence[int], table: str) -> list[dict[str, objec
 def _rows(handle: object, part: Part, table: str) -> Iterator[pa.RecordBatch]:
     if table == "batches":
         return batch_table(handle, part, LOG)  # type: ignore[arg-type]
-    return record_table(handle, part, LOG, no_ops=table == "all")  # type: ignore[arg-type]
+    return record_table(handle, part, LOG, types=all_records() if table == "all" else None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("table", ["batches", "records", "all"])
