@@ -136,7 +136,7 @@ def test_the_wheel_of_the_source_distribution_is_that_of_the_checkout(built: Bui
 
 def test_the_wheel_holds_every_module_and_what_they_read(built: Built) -> None:
     members = _members(built.wheel)
-    tops = ("kraft", "quorum", "metadata_log", "broker_agent")
+    tops = ("kraft", "quorum", "metadata_log", "broker_agent", "pyspark_kraft")
     wanted = {name for top in tops for name in _tracked(top) if not name.endswith(".md")}
     assert wanted - members == set()
     assert {f"{top}/py.typed" for top in tops} <= members
