@@ -78,7 +78,7 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
         log_directories: its disks. A disk without meta.properties counts if it has a metadata directory or a broker's
             files.
         high_watermark, static_voters: from an export's manifest.
-        is_bare: the directory holds no file of a node.
+        is_bare: the directory holds no file of a node. is_export: its node may have gone on since.
     """
 
     path: Path
@@ -89,6 +89,7 @@ class NodeSource(msgspec.Struct, frozen=True, kw_only=True):
     static_voters: tuple[ReplicaKey, ...] = ()
     is_named_by_path: bool = False
     is_bare: bool = False
+    is_export: bool = False
 
     @property
     def identity(self) -> MetaProperties | None:
@@ -373,6 +374,7 @@ def _export(path: Path) -> NodeSource:
         log_directories=(LogDirectory(path=path, identity=manifest.identity),),
         high_watermark=manifest.high_watermark,
         static_voters=manifest.static_voters,
+        is_export=True,
     )
 
 
@@ -386,9 +388,7 @@ def _joined(nodes: Sequence[NodeSource]) -> list[NodeSource]:
         )
         unique.setdefault(key, node)
     result = [node for node in unique.values() if node.metadata is not None]
-    for node in unique.values():
-        if node.metadata is not None:
-            continue
+    for node in (one for one in unique.values() if one.metadata is None):
         owners = [index for index, other in enumerate(result) if other.node_id == node.node_id]
         if node.node_id is None or len(owners) != 1:
             result.append(node)

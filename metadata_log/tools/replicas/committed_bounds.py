@@ -17,7 +17,7 @@ import msgspec
 
 from metadata_log.ids import ReplicaKey
 from metadata_log.tools.read.contents import EpochSpan
-from metadata_log.tools.replicas.voters_in_force import is_voter
+from metadata_log.tools.replicas.voters_in_force import VotersInForce, is_voter
 from metadata_log.voters import majority_of
 
 UPPER_UNKNOWN: Final = "too few voters' logs here are surely their last state"
@@ -45,10 +45,12 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         proved_end: the offset that its log once reached, by its sidecar files; 0 if nothing proves one.
         held_when_cut: all before it was committed, as was proven when a repair cut this log (see `repair_audits`).
         proven: the records that brokers' partition directories prove committed; None if they prove nothing.
-        votes: False if it counts for no majority, since its node may have gone on from there.
-        is_authoritative: False if this may not be the voter's last state. Such a replica sets no upper bound.
+        is_authoritative: False if this may not be the voter's last state, as with an export. Such a replica sets no
+            upper bound.
         leaders: of the elections in its log, the epoch and the leader of each.
         impossible: offsets of records with which no controller runs, in order. The leader did not write them.
+        state_epoch: the epoch of its `quorum-state`; -1 without one.
+        denied: the offsets at which an epoch begins in its log that the log itself or its `quorum-state` denies.
     """
 
     key: ReplicaKey
@@ -61,10 +63,11 @@ class ReplicaExtent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     proved_end: int = 0
     held_when_cut: int = 0
     proven: ProvenCommit | None = None
-    votes: bool = True
     is_authoritative: bool = True
     leaders: tuple[tuple[int, int], ...] = ()
     impossible: tuple[int, ...] = ()
+    state_epoch: int = -1
+    denied: frozenset[int] = frozenset()
 
     @property
     def known_committed(self) -> int:
@@ -107,6 +110,7 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
     Args:
         voters: the voter set in force. If it is empty, no majority is known, and there is no `upper`.
     """
+    replicas = without_denied(replicas)
     lower, because = 0, "nothing is known to be committed"
     for replica in replicas:
         if replica.snapshot_end > lower:
@@ -125,24 +129,83 @@ def committed_bounds(replicas: Sequence[ReplicaExtent], voters: Sequence[Replica
         if replica.proven is not None and replica.proven.end > lower:
             lower, because = replica.proven.end, replica.proven.because
     bounding = without_outrun_leaders(replicas)
-    by_voter = [
-        [replica for replica in bounding if replica.votes and is_voter(replica.key, [voter])] for voter in voters
-    ]
+    by_voter = [[replica for replica in bounding if is_voter(replica.key, [voter])] for voter in voters]
     majority = majority_of(len(voters))
-    held = _held_by_majority(by_voter, majority) if voters else None
-    if held is not None:
+    for is_once in (False, True) if voters else ():
+        held = _held_by_majority(by_voter, majority, is_once=is_once)
+        if held is None:
+            continue
         epoch, offset = held
         # A majority holds it, but a replica with a later epoch below that offset could still win and overwrite it.
         certain = min([offset, *_forks(replicas, epoch)])
         if certain > lower:
-            lower, because = (
-                certain,
-                f"{_most_of(len(voters))} holds records of epoch {epoch} up to there",
-            )
-    once = _once_held(by_voter, majority)
-    if voters and once is not None and once > lower and not _forks(replicas, _last_epoch(replicas)):
-        lower, because = once, f"{_most_of(len(voters))} once held it, as files beside their logs prove"
+            what = "once held it, as files beside their logs prove"
+            what = what if is_once else f"holds records of epoch {epoch} up to there"
+            lower, because = certain, f"{_most_of(len(voters))} {what}"
     return CommittedBounds(lower=lower, upper=_upper(by_voter, majority, lower) if voters else None, because=because)
+
+
+def certain_bounds(
+    replicas: Sequence[ReplicaExtent], in_force: VotersInForce, tie: int | None = None
+) -> CommittedBounds:
+    """Return the bounds that hold by every voter set that may be in force.
+
+    `kraft check`, `kraft log diff` and `kraft recover inspect` all take their lower bound from here. If only an
+    election names the voters, others may vote by now, so there is no upper bound.
+
+    Args:
+        tie: the first offset at which replicas part and nothing shows which side committed; None without one.
+    """
+    by_logs = _by_each_set([msgspec.structs.replace(replica, proven=None) for replica in replicas], in_force)
+    tied = limited_by(by_logs, tie)
+    found = tied if tied is not by_logs else _by_each_set(replicas, in_force)
+    return found if in_force.is_certain else msgspec.structs.replace(found, upper=None)
+
+
+def _by_each_set(replicas: Sequence[ReplicaExtent], in_force: VotersInForce) -> CommittedBounds:
+    first, *others = [committed_bounds(replicas, voters) for voters in in_force.sets or ((),)]
+    for other in others:
+        first = weaker(first, other)
+    return first
+
+
+def limited_by(bounds: CommittedBounds, tie: int | None) -> CommittedBounds:
+    """Return the bounds with `lower` at most at a tie: nothing shows which side committed from there on."""
+    if tie is None or tie >= bounds.lower:
+        return bounds
+    because = (
+        "there replicas part within one epoch, and neither side is held by a majority: what was committed from there "
+        "on cannot be known from these copies"
+    )
+    return msgspec.structs.replace(bounds, lower=tie, because=because)
+
+
+def weaker(one: CommittedBounds, other: CommittedBounds) -> CommittedBounds:
+    """Return bounds that hold by both: the lesser lower one, and the greater upper one, if both have one."""
+    lower = min(one, other, key=lambda bounds: bounds.lower)
+    upper = None if one.upper is None or other.upper is None else max(one.upper, other.upper)
+    return msgspec.structs.replace(lower, upper=upper)
+
+
+def without_denied(replicas: Sequence[ReplicaExtent]) -> list[ReplicaExtent]:
+    """Return the same replicas without the epochs that their own files deny, unless another replica has the epoch.
+
+    No checksum covers the epoch of a batch: one flipped bit would make an election that no controller held.
+    """
+    begun = [(replica.key, span.epoch, span.start_offset) for replica in replicas for span in replica.epochs]
+
+    def is_denied(replica: ReplicaExtent, span: EpochSpan) -> bool:
+        same = (span.epoch, span.start_offset)
+        return span.start_offset in replica.denied and not any(
+            (epoch, start) == same for key, epoch, start in begun if key != replica.key
+        )
+
+    return [
+        msgspec.structs.replace(replica, epochs=tuple(span for span in replica.epochs if not is_denied(replica, span)))
+        if replica.denied
+        else replica
+        for replica in replicas
+    ]
 
 
 def without_outrun_leaders(replicas: Sequence[ReplicaExtent]) -> list[ReplicaExtent]:
@@ -196,36 +259,36 @@ def _most_of(voters: int) -> str:
     return "the only voter" if voters == 1 else f"a majority of the {voters} voters"
 
 
-def _held_by_majority(by_voter: Sequence[Sequence[ReplicaExtent]], majority: int) -> tuple[int, int] | None:
+def _held_by_majority(
+    by_voter: Sequence[Sequence[ReplicaExtent]], majority: int, *, is_once: bool
+) -> tuple[int, int] | None:
     """Return the last epoch of which a majority holds a record, and the end of the records on that majority.
 
     Only the last such epoch counts: a record on a majority commits nothing unless it is of its leader's own epoch.
+
+    Args:
+        is_once: True to count records that a log provably lost, too. They are of an epoch in which the replica took
+            part, by its log or its `quorum-state`. A follower first cuts what the leader lacks.
     """
     everyone = [replica for copies in by_voter for replica in copies]
     epochs = {span.epoch for replica in everyone for span in replica.epochs}
     epochs |= {replica.snapshot_epoch for replica in everyone if replica.snapshot_end > 0}
     for epoch in sorted(epochs, reverse=True):
-        best = [max((replica.end_in(epoch) or 0 for replica in copies), default=0) for copies in by_voter]
+        best = [max((_end_in(replica, epoch, is_once=is_once) for replica in copies), default=0) for copies in by_voter]
         ends = sorted((end for end in best if end > 0), reverse=True)
         if len(ends) >= majority:
             return epoch, ends[majority - 1]
     return None
 
 
-def _once_held(by_voter: Sequence[Sequence[ReplicaExtent]], majority: int) -> int | None:
-    """Return the offset that a majority of logs once reached, or None if no log provably lost its end."""
-    ends = sorted((max(map(_once, copies), default=0) for copies in by_voter), reverse=True)
-    if not any(replica.proved_end > _end(replica) for copies in by_voter for replica in copies):
-        return None
-    return ends[majority - 1] if len(ends) >= majority else None
+def _end_in(replica: ReplicaExtent, epoch: int, *, is_once: bool) -> int:
+    has_lost = is_once and replica.proved_end > _end(replica)
+    has_part = replica.last_epoch == epoch or replica.last_epoch < epoch <= replica.state_epoch
+    return replica.proved_end if has_lost and has_part else replica.end_in(epoch) or 0
 
 
 def _once(replica: ReplicaExtent) -> int:
     return max(_end(replica), replica.proved_end)
-
-
-def _last_epoch(replicas: Sequence[ReplicaExtent]) -> int:
-    return max((replica.epochs[-1].epoch for replica in replicas if replica.epochs), default=-1)
 
 
 def _forks(replicas: Sequence[ReplicaExtent], epoch: int) -> list[int]:

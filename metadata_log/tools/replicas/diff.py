@@ -22,7 +22,7 @@ from metadata_log.storage.segment import LocatedBatch
 from metadata_log.tools.findings.advice import TIE
 from metadata_log.tools.findings.finding import Finding, finding, sort_findings
 from metadata_log.tools.read.log_reader import LogReader
-from metadata_log.tools.replicas.committed_bounds import CommittedBounds
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds, limited_by
 from metadata_log.tools.replicas.divergence import Conflict, compare
 from metadata_log.tools.replicas.judge import Judge, leaders_of
 from metadata_log.tools.replicas.record_differences import differences
@@ -133,7 +133,7 @@ def diff_and_odd(view: ReplicaSet, files: Files | None = None) -> tuple[DiffRepo
         replicas=tuple(_line(view, replica) for replica in view.replicas),
         voters=tuple(map(str, view.voters.keys)),
         common_end=min(ends, default=0),
-        bounds=_certain(view.bounds, judge, conflicts),
+        bounds=limited_by(view.bounds, _tie(judge, conflicts)),
         partings=tuple(
             msgspec.structs.replace(_divergence(port, view, judge, conflict), differences=fields[conflict.offset])
             for conflict in conflicts
@@ -148,23 +148,16 @@ def odd_replicas(view: ReplicaSet) -> frozenset[int]:
     return frozenset(index for index, _ in _judged(view)[2])
 
 
-def judged_sides(view: ReplicaSet) -> tuple[tuple[int, Finding], ...]:
+def judged_sides(view: ReplicaSet) -> tuple[tuple[tuple[int, Finding], ...], int | None]:
     """Return the replicas that are at fault in a divergence, by index, each with its finding; all of them in a tie.
 
-    Raises:
-        OSError: a segment cannot be read.
-    """
-    return tuple(_judged(view)[2])
-
-
-def without_ties(view: ReplicaSet, bounds: CommittedBounds) -> CommittedBounds:
-    """Return the bounds, whose lower one ends at the first divergence in a tie.
+    The second value is the first offset of a tie: nothing shows which side committed. It is None without a tie.
 
     Raises:
         OSError: a segment cannot be read.
     """
-    judge, conflicts, _ = _judged(view)
-    return _certain(bounds, judge, conflicts)
+    judge, conflicts, judged = _judged(view)
+    return tuple(judged), _tie(judge, conflicts)
 
 
 def _judged(view: ReplicaSet) -> tuple[Judge, list[Conflict], list[tuple[int, Finding]]]:
@@ -189,16 +182,9 @@ def own_findings(replica: Replica, view: ReplicaSet) -> list[Finding]:
     return advised(replica.facts.findings, replica.source, replica.facts, view.voters.keys)
 
 
-def _certain(bounds: CommittedBounds, judge: Judge, conflicts: Sequence[Conflict]) -> CommittedBounds:
-    """Lower the bounds to the first divergence in a tie: nothing shows which side committed."""
-    tie = min((conflict.offset for conflict in conflicts if judge.is_tie(conflict)), default=bounds.lower)
-    if tie >= bounds.lower:
-        return bounds
-    because = (
-        "there replicas part within one epoch, and neither side is held by a majority: what was committed from there "
-        "on cannot be known from these copies"
-    )
-    return msgspec.structs.replace(bounds, lower=tie, because=because)
+def _tie(judge: Judge, conflicts: Sequence[Conflict]) -> int | None:
+    """Return the first offset at which replicas part in a tie, or None."""
+    return min((conflict.offset for conflict in conflicts if judge.is_tie(conflict)), default=None)
 
 
 def _line(view: ReplicaSet, replica: Replica) -> ReplicaLine:

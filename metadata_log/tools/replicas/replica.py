@@ -60,10 +60,29 @@ class Replica(msgspec.Struct, frozen=True, kw_only=True):
             committed_before=self.facts.committed_before,
             proved_end=self.facts.proved_end,
             held_when_cut=self.facts.held_when_cut,
-            is_authoritative=not self.facts.is_unread and self.facts.proved_end <= self.reach,
+            is_authoritative=not self.is_behind_its_voter,
             leaders=tuple((one.epoch, one.leader_id) for one in self.facts.elections),
             impossible=self.facts.impossible_offsets,
+            state_epoch=self.state_epoch,
+            denied=self.denied,
         )
+
+    @property
+    def is_behind_its_voter(self) -> bool:
+        """True if this may not be the voter's last state: an export, an unreadable log, or one that lost its end."""
+        return self.source.is_export or self.facts.is_unread or self.facts.proved_end > self.reach
+
+    @property
+    def state_epoch(self) -> int:
+        """The epoch of its `quorum-state`; -1 without a readable one."""
+        state = self.facts.quorum_state
+        return -1 if state is None else int(state.leader_epoch)
+
+    @property
+    def denied(self) -> frozenset[int]:
+        """The offsets at which an epoch begins that the log itself or its `quorum-state` denies."""
+        behind = (one.offset for one in self.facts.findings if one.kind == "quorum_state_behind")
+        return frozenset((*self.facts.false_starts, *(offset for offset in behind if offset is not None)))
 
     @property
     def last_epoch(self) -> int:

@@ -17,7 +17,7 @@ from metadata_log.tools.findings.advice import LOST_HERE
 from metadata_log.tools.findings.finding import Finding, Severity, finding
 from metadata_log.tools.findings.remedy import no_start
 from metadata_log.tools.read.sources import NodeSource
-from metadata_log.tools.replicas.committed_bounds import CommittedBounds, committed_bounds
+from metadata_log.tools.replicas.committed_bounds import CommittedBounds, certain_bounds, committed_bounds
 from metadata_log.tools.replicas.first_vote import is_first_vote
 from metadata_log.tools.replicas.judge import ReplicaView
 from metadata_log.tools.replicas.replica import Replica
@@ -62,14 +62,15 @@ class ReplicaSet:
         """The voters in force."""
         if self._known_voters is not None:
             return self._known_voters
-        return voters_in_force(self._named, self.bounds.lower)
+        by_latest = committed_bounds([replica.extent for replica in self.replicas], latest_set(self._named).keys)
+        return voters_in_force(self._named, by_latest.lower)
 
     @cached_property
     def bounds(self) -> CommittedBounds:
         """The committed bounds."""
         if self._known_bounds is not None:
             return self._known_bounds
-        return committed_bounds([replica.extent for replica in self.replicas], self._latest.keys)
+        return certain_bounds([replica.extent for replica in self.replicas], self.voters)
 
     def with_bounds(self, bounds: CommittedBounds) -> ReplicaSet:
         """Return the same replicas and voters with other committed bounds."""
@@ -106,10 +107,6 @@ class ReplicaSet:
     def is_listed_as_voter(self, replica: Replica) -> bool:
         """Return True if tables show it as a voter: it is one, or may be one with an unreadable `meta.properties`."""
         return self.is_voter(replica) or (replica.source.identity is None and self.may_be_voter(replica))
-
-    @cached_property
-    def _latest(self) -> VotersInForce:
-        return latest_set(self._named) if self._known_voters is None else self._known_voters
 
     @cached_property
     def _named(self) -> list[NamedVoters]:

@@ -106,7 +106,8 @@ class ChainCheck:
         A leader writes metadata only once its LeaderChange has committed, and with it the log before (`commit_proof`).
         """
         last = self._proved.last
-        start = next((span.start_offset for span in self.spans if span.epoch == last), 0)
+        start = next((span.start_offset for span in self.spans if span.epoch == last), 0)  # or before, behind damage
+        start = min(start, max((span.end_offset for span in self.spans if span.epoch < last), default=start))
         return self.epoch_began.get(last, start)
 
     @property

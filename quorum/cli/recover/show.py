@@ -48,9 +48,10 @@ def show_inspection(found: Inspection) -> None:
     print()
     cluster = "unknown" if known.cluster_id is None else known.cluster_id or "with an empty id"
     print_wrapped(f"Cluster {cluster}, best copy first. {_voters_text(known)}")
-    if known.bounds.lower and not known.conflicts:  # of copies that contradict each other nothing is certain
+    if known.bounds.lower and not any(one.repairs for one in known.conflicts):  # two repairs made two histories
         where = " of the repaired log" if any(repair_beside(known.copies, copy) for copy in known.copies) else ""
-        upper = "" if known.bounds.upper is None else f"; none from offset {known.bounds.upper} on{where}"
+        is_bounded = known.bounds.upper is not None and not known.conflicts  # a wrong copy may lack the records
+        upper = f"; none from offset {known.bounds.upper} on{where}" if is_bounded else ""
         print_wrapped(f"Committed: all before offset {known.bounds.lower} ({known.bounds.because}){upper}.")
     for line in (
         *([f"NOTE: {known.newer.text()}."] if known.newer else []),

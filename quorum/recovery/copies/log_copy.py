@@ -155,6 +155,11 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
         return self.short is not None or (self.is_damaged and self.proved_end <= self.end.offset)
 
     @property
+    def is_behind_its_voter(self) -> bool:
+        """Return True if its voter may have held any record since: its log went on, or it is an export."""
+        return self.went_on or self.place.manifest is not None
+
+    @property
     def voters(self) -> VoterSet | None:
         """The latest voter set in it, committed or not; None at kraft.version 0."""
         record = None if self.prefix.quorum is None else self.prefix.quorum.voters
@@ -205,31 +210,41 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def extent(self) -> ReplicaExtent:
-        """The extent of this log, as the committed bounds need it."""
+        """The extent of this log, as the committed bounds need it. Its voter held the records behind damage, too."""
+        facts = None if self.replica is None else self.replica.facts
         origin = None if self.origin is None else self.origin.end
         return ReplicaExtent(
-            key=self.place.key or ReplicaKey(node_id=NodeId(-1 if self.node_id is None else self.node_id)),
-            votes=self.place.key is not None,
-            epochs=self.spans,
-            log_end_offset=int(self.end.offset),
+            key=self._extent_key,
+            epochs=self.spans if facts is None else facts.epochs,
+            log_end_offset=int(self.end.offset) if facts is None else max(facts.end_offset, int(self.end.offset)),
             snapshot_end=0 if origin is None else int(origin.offset),
             snapshot_epoch=-1 if origin is None else int(origin.epoch),
             high_watermark=self._high_watermark,
-            committed_before=self.prefix.committed_before,
+            committed_before=self.prefix.committed_before if facts is None else facts.committed_before,
             proved_end=self.proved_end,
             proven=self.proven,
-            leaders=tuple((one.epoch, one.leader_id) for one in self.prefix.elections),
             impossible=() if self.replica is None else self.replica.facts.impossible_offsets,
+            leaders=tuple((one.epoch, one.leader_id) for one in (self.prefix if facts is None else facts).elections),
+            state_epoch=-1 if self.quorum_state is None else int(self.quorum_state.leader_epoch),
+            denied=frozenset() if self.replica is None else self.replica.denied,
         )
+
+    @property
+    def _extent_key(self) -> ReplicaKey:
+        """The replica that held these records. An export has no key as a voter, but its voter held its records."""
+        if self.replica is not None:
+            return self.replica.key
+        return self.place.key or ReplicaKey(node_id=NodeId(-1 if self.node_id is None else self.node_id))
 
     @property
     def _high_watermark(self) -> int:
         """Return the high watermark of a manifest or `committed-state`.
 
-        `committed-state` counts only while no node runs that may have written it after the log was read.
+        While a node runs, it may have written `committed-state` after the log was read: then it counts up to the end.
         """
         live = None if self.place.manifest is None else self.place.manifest.high_watermark
-        return max(live or 0, 0 if self.used_by is not None else self.kept_committed)
+        kept = self.kept_committed if self.used_by is None else min(self.kept_committed, int(self.end.offset))
+        return max(live or 0, kept)
 
     def epoch_at(self, offset: int) -> int:
         """Return the epoch of the record at `offset`; -1 if the segments of the valid prefix do not have it."""

@@ -99,7 +99,9 @@ def source_of(place: Place) -> NodeSource:
         node_id=place.node_id,
         metadata=Path(place.metadata),
         log_directories=(disk,),
+        high_watermark=None if place.manifest is None else place.manifest.high_watermark,
         static_voters=() if place.manifest is None else place.manifest.static_voters,
+        is_export=place.manifest is not None,
     )
 
 

@@ -58,15 +58,16 @@ def is_bare_disk(files: Files, path: str, disks: Sequence[BrokersDisk]) -> bool:
 def with_partition_proofs(files: Files, copies: Sequence[Copy], disks: Sequence[BrokersDisk]) -> list[Copy]:
     """Return the copies, each with the records of its log that these directories prove committed.
 
-    The logs are replayed for it only if the metadata of a copy lacks one of these directories. What all copies hold
-    needs no proof.
+    The logs are replayed for it only if these directories may prove more than the logs do. They do not if the metadata
+    of each copy has all of them, and if all that every copy holds is known to be committed.
 
     Raises:
         OSError: a log cannot be read again.
     """
     clusters = {copy.place.identity.cluster_id for copy in copies if copy.place.identity is not None}
     ours = [disk for disk in disks if disk.place.identity is not None and disk.place.identity.cluster_id in clusters]
-    if all(_is_assigned(copy, disk, one.facts) for disk in ours for one in disk.held for copy in copies):
+    is_in_all = all(_is_assigned(copy, disk, one.facts) for disk in ours for one in disk.held for copy in copies)
+    if is_in_all and (not ours or _known_committed(copies) >= min(int(copy.end.offset) for copy in copies)):
         return list(copies)
     ordered = by_node(copies)
     view = ReplicaSet([replayed(files, copy.place) for copy in ordered])
@@ -100,6 +101,11 @@ def _proven_copies(
         return [copy for copy in holders if copy.epoch_at(proof.end - 1) >= 0]
     first = view.replicas[0]
     return [best] if all(view.shows_one_log(first, other) for other in view.replicas[1:]) else []
+
+
+def _known_committed(copies: Sequence[Copy]) -> int:
+    """Return the offset before which all is committed by the logs, without any directory."""
+    return ReplicaSet([copy.replica for copy in copies if copy.replica is not None]).bounds.lower
 
 
 def _is_assigned(copy: Copy, disk: BrokersDisk, facts: DirectoryFacts) -> bool:

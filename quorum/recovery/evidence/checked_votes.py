@@ -16,8 +16,7 @@ from metadata_log.tools.findings.epoch_facts import ChangedEpoch, LeaderWithoutE
 from metadata_log.tools.findings.facts import ForgottenVote
 from metadata_log.tools.findings.finding import Cause, Finding, with_advice
 from metadata_log.tools.prefix.prefix_parts import CheckpointFile
-from metadata_log.tools.replicas.committed_bounds import CommittedBounds
-from metadata_log.tools.replicas.diff import judged_sides, without_ties
+from metadata_log.tools.replicas.diff import judged_sides
 from metadata_log.tools.replicas.judge import LOG_MISMATCH
 from metadata_log.tools.replicas.replica_set import ReplicaSet
 from metadata_log.tools.replicas.voters_in_force import VotersInForce, is_voter
@@ -44,8 +43,9 @@ class CheckedVotes:
 
     def __init__(self, copies: Iterable[Copy]) -> None:
         copies = by_node(copies)
-        self._view = view = ReplicaSet([copy.replica for copy in copies if copy.replica is not None])
-        judged = judged_sides(view)
+        view = self._view = ReplicaSet([copy.replica for copy in copies if copy.replica is not None])
+        judged, self.tie = judged_sides(view)
+        """`tie`: the first offset at which these logs part and nothing shows which side committed, or None."""
         logs = [one.voters_log for one in view.replicas]
         own = (one for log in logs for one in against_own_log(log.facts, log.node_id))
         # A repair names its voters itself: the others' checkpoints are no proof against what it wrote.
@@ -57,6 +57,11 @@ class CheckedVotes:
         accused = (found for found in accused if not isinstance(found.facts, ChangedEpoch))  # the records are the same
         # A repair replaces what it lacks, on few copies: the others' bytes are no proof against it.
         self._wrong = () if any(copy.repair is not None for copy in copies) else tuple(accused)
+
+    @property
+    def voters(self) -> VotersInForce:
+        """The voters in force by these logs; without a record or a configuration, those of the last election."""
+        return self._view.voters
 
     def doubting(self, copy: Copy) -> Finding | None:
         """Return the finding by which the copy may not be its voter's last state, or None.
@@ -74,10 +79,6 @@ class CheckedVotes:
     def outrun(self, copy: Copy) -> Finding | None:
         """Return the finding that other logs have more of the epoch that the copy's node led last, or None."""
         return next((one for one in self._outrun if _is_about(one, copy)), None)
-
-    def without_ties(self, bounds: CommittedBounds) -> CommittedBounds:
-        """Return the bounds, whose lower one ends where logs differ in a tie: nothing shows which side committed."""
-        return without_ties(self._view, bounds)
 
     def barring(self, copy: Copy) -> tuple[Finding, ...]:
         """Return the findings by which the copy's node must not start from it.

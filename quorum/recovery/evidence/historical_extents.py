@@ -66,7 +66,8 @@ def extents(copies: Sequence[Copy], stale: Sequence[Copy]) -> list[ReplicaExtent
     A log that lost its end is not authoritative either: it may have reached further.
     """
     return [
-        msgspec.structs.replace(copy.extent, is_authoritative=not (copy.went_on or copy in stale)) for copy in copies
+        msgspec.structs.replace(copy.extent, is_authoritative=not (copy.is_behind_its_voter or copy in stale))
+        for copy in copies
     ]
 
 

@@ -14,7 +14,13 @@ import msgspec
 from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.ids import ReplicaKey
 from metadata_log.records.newer import NOTHING_NEWER, NewerParts
-from metadata_log.tools.replicas.committed_bounds import CommittedBounds, committed_bounds
+from metadata_log.tools.replicas.committed_bounds import (
+    CommittedBounds,
+    certain_bounds,
+    committed_bounds,
+    limited_by,
+    weaker,
+)
 from metadata_log.tools.replicas.voters_in_force import VotersInForce, is_voter
 from metadata_log.voters import Endpoint, VoterSet, majority_of
 from quorum.recovery.copies.log_copy import Copy
@@ -27,7 +33,6 @@ from quorum.recovery.evidence.same_log import shows_one_log
 from quorum.recovery.evidence.voters_in_force import (
     certain_voters,
     undecided,
-    weaker,
 )
 from quorum.recovery.journal.audited_repairs import AuditedRepair
 from quorum.recovery.journal.errors import RefusedError
@@ -213,6 +218,11 @@ def evidence_of(copies: Sequence[Copy]) -> RepairEvidence:
         stale = stale_replicas(of_one_log, voters, before, checked=checked)
         both = [_bounds(of_one_log, stale, one) for one in (voters, before)]
         left, bounds = (weaker(*each) for each in zip(*both, strict=True))
+    certain = certain_bounds(extents(of_one_log, ()), checked.voters, checked.tie)
+    left, bounds = (
+        _with_lower(left, certain),
+        _with_lower(bounds, bounds if bounds.lower > max(left.lower, certain.lower) else certain),
+    )
     voting = {int(voter.node_id) for voter in (*voters, *before)}.union(*(copy.prefix.behind.voters for copy in ranked))
     running = [copy for copy in ranked if copy.used_by is not None]
     if any(is_voter(copy.place.key, (*voters, *before)) for copy in running):  # by now a majority may hold more
@@ -221,7 +231,7 @@ def evidence_of(copies: Sequence[Copy]) -> RepairEvidence:
         copies=tuple(ranked),
         cluster_id=cluster_id,
         in_force=in_force,
-        bounds=checked.without_ties(bounds) if conflicts else bounds,
+        bounds=limited_by(bounds, checked.tie),
         bounds_left=left,
         absent_voters=tuple(sorted(voting - nodes)),
         absent_brokers=tuple(sorted(one for one in brokers - nodes - voting if one >= 0)),
@@ -256,6 +266,12 @@ def _is_intact(copy: Copy) -> bool:
     """Return True if nothing of its log and no file beside it is damaged or missing."""
     is_whole = not copy.held_more and copy.passed_over is None
     return is_whole and copy.state is not None and not copy.unread and copy.quorum_problem is None
+
+
+def _with_lower(bounds: CommittedBounds, certain: CommittedBounds) -> CommittedBounds:
+    """Return the bounds with another lower one; no upper one if that is below it."""
+    upper = None if bounds.upper is None or bounds.upper < certain.lower else bounds.upper
+    return msgspec.structs.replace(bounds, lower=certain.lower, because=certain.because, upper=upper)
 
 
 def _bounds(

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import msgspec
 
 from metadata_log.ids import NodeId, ReplicaKey
-from metadata_log.tools.replicas.committed_bounds import CommittedBounds
 from metadata_log.tools.replicas.voters_in_force import NamedVoters, VotersInForce, voters_in_force
 from metadata_log.voters import VoterSet
 from quorum.recovery.copies.log_copy import Copy
@@ -53,10 +52,3 @@ def undecided(voters: VotersInForce) -> str | None:
         f"the last change of the voters, to {now}, is not proven to be committed: the controllers before it, {then}, "
         "may have dropped it and gone on; a majority of both is needed"
     )
-
-
-def weaker(one: CommittedBounds, other: CommittedBounds) -> CommittedBounds:
-    """Return bounds that hold by both: the lesser lower one, and the greater upper one, if both have one."""
-    lower = min(one, other, key=lambda bounds: bounds.lower)
-    upper = None if one.upper is None or other.upper is None else max(one.upper, other.upper)
-    return msgspec.structs.replace(lower, upper=upper)

@@ -7,7 +7,14 @@ import pytest
 
 from metadata_log.ids import DirectoryId, NodeId, ReplicaKey
 from metadata_log.tools.read.contents import EpochSpan
-from metadata_log.tools.replicas.committed_bounds import CommittedBounds, ReplicaExtent, committed_bounds
+from metadata_log.tools.replicas.committed_bounds import (
+    CommittedBounds,
+    ProvenCommit,
+    ReplicaExtent,
+    certain_bounds,
+    committed_bounds,
+)
+from metadata_log.tools.replicas.voters_in_force import VotersInForce
 
 
 def key(node_id: int) -> ReplicaKey:
@@ -147,3 +154,40 @@ def test_a_later_leader_may_have_cut_the_epoch_of_an_earlier_one() -> None:
     other = msgspec.structs.replace(replica(3, (1, 126), (2, 127)), leaders=((2, 2),))
     assert bounds(replica(1, (1, 126), (3, 127)), replica(2, (1, 126)), other) == (126, 127)
     assert bounds(replica(1, (1, 126)), replica(2, (1, 120), (3, 126)), other) == (120, 126)
+
+
+def test_lost_records_count_in_an_epoch_that_the_log_took_part_in() -> None:
+    cut = msgspec.structs.replace(replica(1, (1, 40)), proved_end=96)
+    others = replica(2, (1, 50), (2, 90)), replica(3, (1, 50))
+    assert bounds(cut, *others) == (50, 90), "it may have lost records of epoch 1 alone"
+    assert bounds(msgspec.structs.replace(cut, state_epoch=2), *others) == (90, 90)
+
+
+def test_an_epoch_that_its_own_files_deny_limits_nothing() -> None:
+    false = msgspec.structs.replace(replica(11, (1, 40), (7, 41)), denied=frozenset({40}))
+    others = replica(1, (1, 96)), replica(2, (1, 96)), replica(3, (1, 96))
+    assert bounds(false, *others) == (96, 96)
+    assert bounds(msgspec.structs.replace(false, denied=frozenset()), *others) == (40, 96)
+    assert bounds(false, replica(12, (1, 40), (7, 45)), *others) == (40, 96), "another log has that epoch, too"
+
+
+def test_bounds_hold_by_each_set_that_may_be_in_force() -> None:
+    replicas = replica(1, (1, 96)), replica(2, (1, 90)), replica(3, (1, 80))
+    both = VotersInForce(keys=(key(1),), before=tuple(VOTERS), source="record")
+    found = certain_bounds(replicas, both)
+    assert (found.lower, found.upper) == (90, 96)
+
+
+def test_an_election_alone_names_no_voters_that_set_an_upper_bound() -> None:
+    replicas = replica(1, (1, 96)), replica(2, (1, 90)), replica(3, (1, 80))
+    found = certain_bounds(replicas, VotersInForce(keys=tuple(VOTERS), source="election"))
+    assert (found.lower, found.upper) == (90, None)
+
+
+def test_a_tie_limits_what_a_majority_and_a_directory_prove() -> None:
+    proven = ProvenCommit(end=93, because="a directory", disk="disk")
+    replicas = msgspec.structs.replace(replica(1, (1, 96)), proven=proven), replica(2, (1, 90)), replica(3, (1, 80))
+    in_force = VotersInForce(keys=tuple(VOTERS), source="record")
+    assert certain_bounds(replicas, in_force).lower == 93
+    assert certain_bounds(replicas, in_force, tie=85).lower == 85
+    assert certain_bounds(replicas, in_force, tie=91).lower == 93
