@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from metadata_log.files.simulated_files import SimulatedFiles
@@ -11,7 +13,7 @@ from metadata_log.records import encode_record
 from metadata_log.storage.checkpoint import CheckpointTimes, build_checkpoint, checkpoint_name
 from metadata_log.storage.segment import segment_file
 from metadata_log.tools.prefix.valid_prefix import ValidPrefix
-from metadata_log.tools.read import fast_scan
+from metadata_log.tools.read import fast_scan, log_reader
 from quorum.recovery.copies.copy_reader import read_copy
 from quorum.recovery.copies.log_copy import Copy
 from quorum.recovery.journal.errors import RefusedError
@@ -71,7 +73,7 @@ def test_runs_say_what_single_batches_say(
     files = idle(checkpoint, damaged)
     at_once = facts(files, until)
 
-    monkeypatch.setattr(fast_scan, "_run", lambda *_: None)
+    monkeypatch.setattr(log_reader, "walk", partial(fast_scan.walk, find_run=lambda *_: None))
 
     assert at_once == facts(files, until)
 
@@ -79,14 +81,13 @@ def test_runs_say_what_single_batches_say(
 def test_a_run_is_taken_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     files = idle(None, ())
     runs = []
-    found = fast_scan._run
 
     def run(*arguments: object) -> fast_scan.NoOpRun | None:
-        one = found(*arguments)  # type: ignore[arg-type]
+        one = fast_scan.no_op_run(*arguments)  # type: ignore[arg-type]
         runs.append(0 if one is None else one.count)
         return one
 
-    monkeypatch.setattr(fast_scan, "_run", run)
+    monkeypatch.setattr(log_reader, "walk", partial(fast_scan.walk, find_run=run))
     of(files, "/n1")
 
     assert max(runs) > END - IDLE_FROM - 10

@@ -74,7 +74,7 @@ def test_the_command_that_is_advised_mends_it(
     assert run(["check", str(node)]) == 0
 
 
-def test_a_checkpoint_of_the_formatting_is_restored_not_dropped(
+def test_a_checkpoint_of_the_formatting_is_moved_out_not_dropped(
     clusters: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     node = Bench(clusters, tmp_path).node("every-record", 1)
@@ -82,4 +82,4 @@ def test_a_checkpoint_of_the_formatting_is_restored_not_dropped(
     assert run(["check", str(node), "-o", "json"]) != 0
     for one in json.loads(capsys.readouterr().out)["findings"]:
         assert "drop-snapshot" not in one["advice"]
-        assert "restore this one file" in one["advice"]
+        assert "move it out of the directory, and keep it" in one["advice"]

@@ -38,7 +38,7 @@ def test_the_printed_command_and_the_refusal_name_them() -> None:
     with pytest.raises(RefusedError, match=rf"{UNLISTED} .*truncate .*--missing 1,3,11,12 --accept-data-loss"):
         propose_standalone(files, "/data", [], request())
     said = request(all_missing=False, missing=frozenset({1, 3}), accept_data_loss=True)
-    with pytest.raises(RefusedError, match=rf"no copy here of nodes 11,12, .*--missing 1,3,11,12; .*{UNLISTED}"):
+    with pytest.raises(RefusedError, match=rf"no copy here of nodes 11,12: .*--missing 1,3,11,12; .*{UNLISTED}"):
         propose_truncate(files, "/data", [], 15, said)
     found = propose_truncate(files, "/data", [], 15, request(accept_data_loss=True))
     assert any("cannot be known or listed" in warning for warning in found.warnings)
