@@ -164,15 +164,15 @@ def mend_first(copies: Sequence[Copy]) -> list[Step]:
 
 
 def unread_epochs(copy: Copy) -> tuple[Unread, ...]:
-    """Return the epoch histories that cannot be read, without those of newer software: these are never overwritten."""
+    """Return the epoch histories that cannot be used, without those of newer software: these are never overwritten."""
     return tuple(one for one in copy.unread if one.is_epochs and not one.is_newer)
 
 
-def rebuild_epochs(known: RepairEvidence) -> list[Step]:
-    """Return the steps that rebuild an unreadable epoch history from the log, without loss."""
+def rebuild_epochs(known: RepairEvidence, copies: Iterable[Copy]) -> list[Step]:
+    """Return the steps that rebuild the epoch history of these copies from their logs, without loss."""
     return [
         step
-        for copy in known.copies
+        for copy in copies
         if copy.place.identity is not None and copy.place.manifest is None
         for found in unread_epochs(copy)
         for step in _rebuild(known, copy, found)
@@ -181,9 +181,12 @@ def rebuild_epochs(known: RepairEvidence) -> list[Step]:
 
 def _rebuild(known: RepairEvidence, copy: Copy, found: Unread) -> Iterator[Step]:
     start, aside = f"{copy.label} does not start: {found.path}: {found.why}", aside_lines(copy, found)
+    if found.allows_start:
+        start = f"Do not start {copy.label} as it is: {found.path}: {found.why}"
     if not copy.held_more and copy.passed_over is None:
+        held = "all epochs" if found.allows_start else "the same epochs"
         yield step_of(
-            text=f"{start}. Its log holds the same epochs, so nothing is lost: rebuild {EPOCH_FILE} from the log first",
+            text=f"{start}. Its log holds {held}, so nothing is lost: rebuild {EPOCH_FILE} from the log first",
             commands=(*aside, _epochs_line(known, copy)),
         )
     elif aside:

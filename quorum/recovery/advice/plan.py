@@ -70,5 +70,5 @@ def _plan(files: Files, known: RepairEvidence) -> Plan:
         situation = f"{plan.situation} {situation_near_end(known, near)}"
         plan = msgspec.structs.replace(plan, situation=situation, steps=(*plan.steps, *steps_near_end(known, near)))
     return msgspec.structs.replace(
-        plan, steps=(*rename_first(known), *rebuild_epochs(known), *keep_first(known), *plan.steps)
+        plan, steps=(*rename_first(known), *rebuild_epochs(known, known.copies), *keep_first(known), *plan.steps)
     )

@@ -13,6 +13,7 @@ import msgspec
 
 from metadata_log.directory import read_committed_state
 from metadata_log.files.port import Files
+from metadata_log.format.epoch_file import EPOCH_FILE
 from metadata_log.ids import TopicId
 from metadata_log.storage.checkpoint import BOOTSTRAP_CHECKPOINT
 from metadata_log.tools.findings.finding import Finding, Severity
@@ -130,7 +131,7 @@ def _reach_of(files: Files, place: Place, report: LogFacts) -> Reach:
 
 
 def _obstacles(files: Files, findings: Iterable[Finding], begun: Place | None) -> Iterator[Unread]:
-    """Yield the files that keep a node from its log and hold no record of it.
+    """Yield the files that keep a node from its log, or from its epochs, and hold no record of it.
 
     `begun`: the place, if its log has records: then a start needs nothing of `bootstrap.checkpoint`, but reads it.
     """
@@ -145,6 +146,18 @@ def _obstacles(files: Files, findings: Iterable[Finding], begun: Place | None) -
         if is_index or is_empty or is_bootstrap or found.kind == "strange_file":
             known.add(found.file)
             yield Unread(path=found.file, why=found.meaning, is_newer=False, is_in_the_way=True)
+        elif _is_wrong_history(found.file, found) and found.file not in known:
+            known.add(found.file)
+            yield Unread(path=found.file, why=found.meaning, is_newer=False, allows_start=True)
+
+
+def _is_wrong_history(path: str, found: Finding) -> bool:
+    """Return True for an epoch history that is missing, or that has other epochs than the log.
+
+    A warning is of a truncation of this project's node, whose start takes the epochs from the log.
+    """
+    is_wrong = found.kind == "epoch_file_wrong" and found.severity is Severity.ERROR
+    return path.endswith(f"/{EPOCH_FILE}") and (is_wrong or found.kind == "missing_file")
 
 
 def _is_empty(files: Files, path: str) -> bool:

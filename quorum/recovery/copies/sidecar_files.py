@@ -34,7 +34,8 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     `is_newer`: newer software wrote it. `tells_epoch`: it is such a `quorum-state` whose epoch can be read
     nevertheless. `is_foreign`: it can be read, and is another directory's. `is_in_the_way`: a start fails at it or
     takes it for part of the log; to remove it loses nothing. `is_unreadable`: the system does not read it, so that no
-    repair can back it up; it may be a directory.
+    repair can back it up; it may be a directory. `allows_start`: an epoch history that is missing or wrong, with which
+    a node starts nevertheless.
     """
 
     path: str
@@ -44,6 +45,7 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     tells_epoch: bool = False
     is_in_the_way: bool = False
     is_unreadable: bool = False
+    allows_start: bool = False
 
     @property
     def forgets(self) -> bool:
@@ -57,7 +59,10 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_epochs(self) -> bool:
-        """Return True for the epoch history. Kafka does not start with a damaged one; the log can rebuild it."""
+        """Return True for the epoch history, which the log can rebuild.
+
+        Kafka does not start with a damaged one. Its start adds the epochs above the last line, but a wrong line stays.
+        """
         return self.path.endswith(f"/{EPOCH_FILE}")
 
     @property

@@ -14,7 +14,7 @@ from metadata_log.files.port import Files
 from metadata_log.voters import GRPC_LISTENER, Endpoint, VoterSet
 from quorum.recovery.advice.commands import cut_line, undo_line
 from quorum.recovery.advice.epochs_at_end import refuse_ended
-from quorum.recovery.advice.faults import mends
+from quorum.recovery.advice.faults import mends, rebuild_epochs
 from quorum.recovery.advice.majority_here import lacking, sound_voters
 from quorum.recovery.advice.newer_release import refuse_newer_files
 from quorum.recovery.advice.possible_repairs import usable
@@ -274,20 +274,21 @@ def refuse_majority(known: RepairEvidence) -> None:
     if _is_sound_majority(known, sound := _sound(known)):
         refuse_ended(known)
         raise RefusedError(
-            f"voters {_ids(sound)} are here and sound, a majority of {len(known.voters)}: {_first(sound)}start them, "
-            "and they elect a leader. Remove voters with remove-controller, change addresses with `kraft recover "
+            f"voters {_ids(sound)} are here and sound, a majority of {len(known.voters)}: {_first(known, sound)}start "
+            "them, and they elect a leader. Remove voters with remove-controller, change addresses with `kraft recover "
             "voters`"
         )
 
 
-def _first(sound: Sequence[Copy]) -> str:
+def _first(known: RepairEvidence, sound: Sequence[Copy]) -> str:
     spare = [
         f"{found.path} ({found.why})"
         for copy in sound
         for found in copy.unread
         if found.is_topic and found.is_made_anew
     ]
-    lines = [str(line) for copy in sound for line in mends(copy)]
+    lines = [str(line) for step in rebuild_epochs(known, sound) for line in step.commands]
+    lines += [str(line) for copy in sound for line in mends(copy)]
     moves = f"move {', '.join(spare)} away, which the node writes again, " if spare else ""
     return moves + (f"repair what keeps them from starting ({'; '.join(lines)}), " if lines else "")
 

@@ -24,7 +24,8 @@ def nodes(tmp_path: Path) -> list[Path]:
     for node in found:
         for path in (node / LOG).parent.glob("*.checkpoint"):
             path.unlink()
-        (node / LOG).parent.joinpath("leader-epoch-checkpoint").unlink(missing_ok=True)
+        epoch = 1 if node == found[0] else 2
+        (node / LOG).parent.joinpath("leader-epoch-checkpoint").write_text(f"0\n1\n{epoch} 0\n")
     first, *others = found
     content = (first / LOG).read_bytes()
     (first / LOG).write_bytes(content[: next(_batches(content))[1]])

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from quorum.cli.main import run
 from tests.support.carried_out import carry_out, change_addresses, inspect_plan
-from tests.support.misuses import Bench, edited, flipped, last_segment, metadata
+from tests.support.misuses import NO_WAIT, Bench, edited, flipped, last_segment, metadata, standalone
 from tests.support.one_fault import forged_checkpoint
 
 EPOCHS, VOTE = "leader-epoch-checkpoint", "quorum-state"
@@ -55,6 +56,24 @@ def torn(node: Path) -> Path:
     return node
 
 
+def without(node: Path, name: str) -> Path:
+    (metadata(node) / name).unlink()
+    return node
+
+
+def changed(node: Path, name: str, text: str, to: str) -> Path:
+    """Change a file beside the log, which can still be read."""
+    path = metadata(node) / name
+    before = path.read_text()
+    assert text in before
+    path.write_text(before.replace(text, to))
+    return node
+
+
+def failovers(bench: Bench) -> list[Path]:
+    return [bench.node("failovers", node) for node in (1, 2, 3)]
+
+
 def in_the_way(bench: Bench) -> list[Path]:
     """Name a checkpoint beyond all epochs: it is damaged, and in the way."""
     node = bench.node("basic", 2)
@@ -67,6 +86,35 @@ PLANS: Sequence[tuple[str, Callable[[Bench], list[Path]], tuple[str, ...]]] = (
         "an epoch file that is a directory",
         lambda b: [as_directory(b.node("failovers", 1), EPOCHS), b.node("failovers", 2)],
         ("mv", "recover rebuild-indexes"),
+    ),
+    (
+        "an epoch file that is missing",
+        lambda b: [*failovers(b)[:2], without(b.node("failovers", 3), EPOCHS)],
+        ("recover rebuild-indexes",),
+    ),
+    (
+        "epoch files that lack an epoch, have another one, or are missing",
+        lambda b: [
+            changed(b.node("failovers", 1), EPOCHS, "\n8\n1 244\n3 253\n", "\n7\n1 244\n"),
+            changed(b.node("failovers", 2), EPOCHS, "5 270", "5 271"),
+            without(b.node("failovers", 3), EPOCHS),
+        ],
+        ("recover rebuild-indexes",) * 3,
+    ),
+    (
+        "an epoch file that is missing beside an unfinished write",
+        lambda b: [without(torn(b.node("upgrade-path", 3)), EPOCHS), *(b.node("upgrade-path", n) for n in (1, 2))],
+        ("recover truncate",),
+    ),
+    (
+        "an epoch file that is missing beside a damaged beginning",
+        lambda b: [without(began_badly(b.node("upgrade-path", 3)), EPOCHS), b.node("upgrade-path", 2)],
+        ("recover truncate",),
+    ),
+    (
+        "an epoch file that is missing, and too few voters",
+        lambda b: [without(b.node("failovers", 3), EPOCHS), b.node("failovers", 11)],
+        ("recover rebuild-indexes", "recover standalone", "recover standalone"),
     ),
     (
         "a survivor whose quorum-state is a directory",
@@ -154,3 +202,12 @@ def test_the_log_beside_an_unreadable_file_is_judged(
     (copy,) = inspect_plan(capsys, [node]).copies
     assert copy.end_offset == 326
     assert f"{name}: it cannot be read: Is a directory" in str(copy.fault)
+
+
+def test_a_repair_beside_a_majority_names_the_epoch_file_to_rebuild(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = bench.node("failovers", 1), without(bench.node("failovers", 3), EPOCHS)
+    assert run(["recover", *map(str, standalone(bench, first, "--copy", second)), *NO_WAIT]) == 1
+    line = f"kraft recover rebuild-indexes --dir {second} --apply"
+    assert f"repair what keeps them from starting ({line}), start them" in capsys.readouterr().err

@@ -9,6 +9,7 @@ import pytest
 
 from metadata_log.files.simulated_files import SimulatedFiles
 from metadata_log.format.batch import build_batch, build_control_batch
+from metadata_log.format.epoch_file import EPOCH_FILE, format_epochs
 from metadata_log.ids import NodeId
 from metadata_log.image.checkpoint import records_of
 from metadata_log.offsets import Epoch, Offset, OffsetAndEpoch
@@ -25,6 +26,7 @@ from quorum.recovery.inspection import inspect_copies
 from quorum.recovery.journal.accepted_loss import Accepted, Audited
 from quorum.recovery.journal.errors import RefusedError
 from quorum.recovery.journal.log_directories import find_place
+from quorum.recovery.repairs.new_log import epochs_of
 from quorum.recovery.repairs.standalone import propose_standalone
 from quorum.recovery.repairs.truncate import propose_truncate
 from quorum.recovery.verification import verify_directories
@@ -110,6 +112,7 @@ def trim(files: SimulatedFiles, path: str, end: int) -> None:
     write(files, f"{directory}/{checkpoint_name(own.end)}", b"".join(checkpoint))
     write(files, f"{directory}/{segment_file(own.end.offset)}", led(own, end))
     know_epoch(files, path, own.end.epoch + 1)
+    write(files, f"{directory}/{EPOCH_FILE}", format_epochs(epochs_of(of(files, path))))
     files.fsync_dir(directory)
 
 
