@@ -75,6 +75,8 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
     def explains(self, found: Finding) -> bool:
         """Return True if a finding of `kraft check` is already covered here, together with what to do about it."""
+        if _warning_of(found) in self.warnings:
+            return True
         covered = {"voter_set_back": self.unreached, "torn_tail": self.unfinished}.get(found.kind, ())
         return any((found.file or "").startswith(f"{path}/") for path in covered)
 
@@ -85,7 +87,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
         """
         counted = [one for one in checked if one.counts and not self.explains(one)]
         harmless = [one for one in counted if self._allows_start(one)]
-        warnings = [f"{one.file or ''}: {one.meaning}. {capital(one.advice)}" for one in harmless]
+        warnings = map(_warning_of, harmless)
         wrong = [one for one in counted if one not in harmless]
         return msgspec.structs.replace(self, warnings=(*self.warnings, *warnings)), wrong
 
@@ -106,6 +108,10 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
     def is_sound(self) -> bool:
         """Return True if they may be started."""
         return not self.problems and not self.left_out and not any(found.problems for found in self.directories)
+
+
+def _warning_of(found: Finding) -> str:
+    return f"{found.file or ''}: {found.meaning}. {capital(found.advice)}"
 
 
 def verify_directories(files: Files, paths: Sequence[str]) -> Verification:
@@ -220,6 +226,7 @@ def _together(files: Files, known: RepairEvidence) -> Iterator[str]:
 def _warnings(known: RepairEvidence) -> Iterator[str]:
     yield from (str(one) for one in discarded_records(known) if not is_fetched_again(known, one))
     yield from elsewhere(known)
+    yield from map(_warning_of, known.unbarred)
     if known.best_with_metadata.voters is None:
         yield from filter(None, [sentence_of_clone(known)])
     yield from (said for copy in known.copies for said in copy.audited.unread)

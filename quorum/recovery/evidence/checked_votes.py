@@ -95,6 +95,18 @@ class CheckedVotes:
         found = (one for one in (*self._findings, *own) if one.bars_start and _is_about(one, copy))
         return (*(one for one in found if one.file not in mended), *self._of_leader(copy), *impossible)
 
+    def unbarred(self, barred: Sequence[Barred]) -> tuple[Finding, ...]:
+        """Return the findings on a leader without its epoch whose node starts nevertheless: it is not among `barred`.
+
+        Then a majority of the others holds all records, or the node is no voter.
+        """
+        held = {one.copy.node_id for one in barred}
+        return tuple(
+            one
+            for one in self._findings
+            if isinstance(one.facts, LeaderWithoutEpoch) and one.facts.leader_id not in held
+        )
+
     def _of_leader(self, copy: Copy) -> Iterator[Finding]:
         """Yield the findings that the copy's node led an epoch of which its directory knows nothing."""
         for one in self._findings:

@@ -14,6 +14,7 @@ import msgspec
 from metadata_log.directory import QUORUM_STATE_FILE
 from metadata_log.ids import ReplicaKey
 from metadata_log.records.newer import NOTHING_NEWER, NewerParts
+from metadata_log.tools.findings.finding import Finding
 from metadata_log.tools.replicas.committed_bounds import (
     CommittedBounds,
     certain_bounds,
@@ -54,6 +55,7 @@ class RepairEvidence(msgspec.Struct, frozen=True, kw_only=True):
         audited: repairs by their audit files, of which no copy here has a record.
         stale: voters' copies that are not authoritative.
         barred: voters' copies from which no node must start, although their records count.
+        unbarred: findings on leaders without their epoch whose nodes may start, see `CheckedVotes.unbarred`.
         undoable: log directories whose last repair can be undone, see `undo.with_undoable`.
     """
 
@@ -69,6 +71,7 @@ class RepairEvidence(msgspec.Struct, frozen=True, kw_only=True):
     uncompared: tuple[Uncompared, ...] = ()
     stale: tuple[StaleReplica, ...] = ()
     barred: tuple[Barred, ...] = ()
+    unbarred: tuple[Finding, ...] = ()
     undoable: frozenset[str] = frozenset()
 
     @property
@@ -227,6 +230,7 @@ def evidence_of(copies: Sequence[Copy]) -> RepairEvidence:
     running = [copy for copy in ranked if copy.used_by is not None]
     if any(is_voter(copy.place.key, (*voters, *before)) for copy in running):  # by now a majority may hold more
         left, bounds = (msgspec.structs.replace(each, upper=None) for each in (left, bounds))
+    barred = tuple(barred_copies(checked, of_one_log, [one.copy for one in stale], in_force))
     return RepairEvidence(
         copies=tuple(ranked),
         cluster_id=cluster_id,
@@ -238,7 +242,8 @@ def evidence_of(copies: Sequence[Copy]) -> RepairEvidence:
         conflicts=conflicts,
         uncompared=tuple(uncompared(ranked, conflicts)),
         stale=stale,
-        barred=tuple(barred_copies(checked, of_one_log, [one.copy for one in stale], in_force)),
+        barred=barred,
+        unbarred=checked.unbarred(barred),
     )
 
 

@@ -15,6 +15,7 @@ from tests.support.one_fault import forged_checkpoint
 
 EPOCHS, VOTE = "leader-epoch-checkpoint", "quorum-state"
 LOST_VOTE = "--accept-lost-vote"
+LED_9, LED_11 = '"leaderId":3,"leaderEpoch":9', '"leaderId":1,"leaderEpoch":11'
 
 
 def as_directory(node: Path, name: str) -> Path:
@@ -117,6 +118,11 @@ PLANS: Sequence[tuple[str, Callable[[Bench], list[Path]], tuple[str, ...]]] = (
         ("recover rebuild-indexes", "recover standalone", "recover standalone"),
     ),
     (
+        "a leader without its epoch, and a majority that holds all records",
+        lambda b: [*failovers(b)[:1], changed(b.node("failovers", 2), VOTE, LED_9, LED_11), *failovers(b)[2:]],
+        (),
+    ),
+    (
         "a survivor whose quorum-state is a directory",
         lambda b: [as_directory(b.node("basic", 1), VOTE), b.node("basic", 11)],
         ("mv", "recover standalone", "recover standalone"),
@@ -202,6 +208,15 @@ def test_the_log_beside_an_unreadable_file_is_judged(
     (copy,) = inspect_plan(capsys, [node]).copies
     assert copy.end_offset == 326
     assert f"{name}: it cannot be read: Is a directory" in str(copy.fault)
+
+
+def test_a_leader_without_its_epoch_is_held_while_too_few_others_are_here(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [bench.node("failovers", 1), changed(bench.node("failovers", 2), VOTE, LED_9, LED_11)]
+    assert not any("tart controllers" in step.text for step in inspect_plan(capsys, nodes).steps)
+    assert run(["recover", "verify", *map(str, nodes)]) == 1
+    assert "it says that node 1 leads epoch 11" in capsys.readouterr().out.partition("WRONG: ")[2]
 
 
 def test_a_repair_beside_a_majority_names_the_epoch_file_to_rebuild(
