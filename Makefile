@@ -59,7 +59,7 @@ fix: $(STAMP) ## let ruff mend what it can, and write the generated files anew
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
 bench: $(STAMP) ## measure, beside etcd, ZooKeeper and Kafka (Go, Java, Maven; says what is absent); without ARGS the toolkit, too
-	@$(BIN)/python -m compileall -q kraft metadata_log quorum broker_agent
+	@$(BIN)/python -m compileall -q kraft metadata_log pyspark_kraft quorum broker_agent
 	@$(BIN)/python -m benchmarks.quorum_bench $(ARGS)
 	@$(if $(ARGS),,$(BIN)/python -m benchmarks.toolkit_bench)
 

@@ -23,5 +23,5 @@ install() { # its notes are of no use to a user, and all there is when it fails
 install --upgrade 'pip>=25.1'
 install --constraint constraints.txt --editable '.[analysis]' --group dev
 # Every start of a node or a command reads these: with PYTHONDONTWRITEBYTECODE set each would compile them anew.
-"$venv/bin/python" -m compileall -q kraft metadata_log quorum broker_agent || fail "the modules could not be compiled, see above"
+"$venv/bin/python" -m compileall -q kraft metadata_log pyspark_kraft quorum broker_agent || fail "the modules could not be compiled, see above"
 printf 'setup: ready, the command is %s/bin/kraft\n' "$venv"

@@ -44,7 +44,7 @@ LEFT_OUT_EXTENSIONS: Final = (
     "ossaudiodev", "readline", "spwd", "xxlimited*",
 )  # fmt: skip
 """Extensions that are left out. GNU's readline and gdbm are under the GPL, which would reach the whole file."""
-PRODUCT: Final = ("broker_agent", "kraft", "metadata_log", "quorum")
+PRODUCT: Final = ("broker_agent", "kraft", "metadata_log", "pyspark_kraft", "quorum")
 """The product's folders among the packages."""
 BUILD_TOOLS: Final = ("pip", "setuptools", "wheel", "pkg_resources", "_distutils_hack")
 """Packages of a new virtual environment that are not part of the product."""

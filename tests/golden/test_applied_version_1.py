@@ -30,7 +30,9 @@ _REFUSED: Final = frozenset({"rebuild-indexes/damage/nobody_votes"})
 
 _PROVEN: Final = frozenset({
     "standalone/dynamic-voters/node-1.beside-brokers",
-    *(f"truncate/failovers/node-11.to-{end}" for end in (207, 294, 308)),
+    *(f"truncate/failovers/node-11.to-{end}" for end in (207, 294, 308)), "truncate/stray/before/node-13.to-67",
+    "truncate/every-record/node-11.to-328", "truncate/every-record/node-12.to-337",
+    "truncate/every-record-4.4/node-11.to-408", "truncate/every-record-4.4/node-12.to-410",
 })  # fmt: skip
 """Repairs that discard records which partition directories prove committed. Version 1 did not count that."""
 
