@@ -29,6 +29,7 @@ from metadata_log.tools.read.contents import data_files
 
 MANIFEST: Final = "manifest.json"
 _WILD: Final = frozenset("*?[")
+"""Characters of wild cards. In a URI `?` begins the parameters."""
 
 
 class LogFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,16 +61,34 @@ class RemoteFile:
     """An open file of any place: what the readers of batches need of a handle."""
 
     def __init__(self, file: LogFile) -> None:
+        self._name = file.name
+        self._size = file.size
         try:
             self._file = file_system(file.place)[0].open_input_file(file.path)
         except OSError as error:
-            raise AnalysisError(f"{file.name}: cannot be read: {error}") from error
-        self._size = file.size
+            raise self._unread(error) from error
 
     def pread(self, count: int, position: int) -> bytes:
-        """Return up to `count` bytes at `position`."""
-        found: bytes = self._file.read_at(max(min(count, self._size - position), 0), position)
+        """Return up to `count` bytes at `position`.
+
+        Raises:
+            AnalysisError: the place does not give them.
+        """
+        wanted = max(min(count, self._size - position), 0)
+        try:
+            found: bytes = self._file.read_at(wanted, position)
+        except OSError as error:
+            raise self._unread(error) from error
+        if len(found) < wanted:
+            raise AnalysisError(
+                f"{self._name}: it became shorter than {self._size} bytes since it was listed; read it again"
+            )
         return found
+
+    def _unread(self, error: OSError) -> AnalysisError:
+        if isinstance(error, FileNotFoundError):
+            return AnalysisError(f"{self._name}: it was removed since it was listed; list the logs again")
+        return AnalysisError(f"{self._name}: it cannot be read: {error}")
 
     def size(self) -> int:
         """Return the length that the file had when it was listed. What was appended since is left out."""
@@ -87,15 +106,40 @@ def file_system(place: str) -> tuple[Any, str]:
     Raises:
         AnalysisError: Arrow knows no such place.
     """
+    if "://" not in place:
+        return fs.LocalFileSystem(), abspath(place)
+    scheme, _, rest = place.partition("://")
+    where, _, parameters = rest.partition("?")
+    fixed, wild = _split(where)
     try:
-        found: tuple[Any, str] = fs.FileSystem.from_uri(place) if "://" in place else _local(place)
+        system, path = fs.FileSystem.from_uri(f"{scheme}://{fixed}{'?' if parameters else ''}{parameters}")
     except (pa.ArrowInvalid, OSError, ValueError) as error:
-        raise AnalysisError(f"{place}: {error}") from error
-    return found
+        raise AnalysisError(f"{shown(place)}: Arrow cannot open it: {_without_secrets(str(error), rest)}") from error
+    return system, f"{path.rstrip('/')}/{wild}" if wild else path
 
 
-def _local(place: str) -> tuple[Any, str]:
-    return fs.LocalFileSystem(), abspath(place)
+def _split(path: str) -> tuple[str, str]:
+    """Return the folders of a path before the first one with a wild card, and the rest."""
+    parts = path.split("/")
+    first = next((index for index, part in enumerate(parts) if _WILD & set(part)), len(parts))
+    return "/".join(parts[:first]), "/".join(parts[first:])
+
+
+def _without_secrets(text: str, uri: str) -> str:
+    """Return an error's text without the user, password and parameters of the URI that it is about."""
+    authority, parameters = uri.partition("/")[0].rpartition("@")[0], uri.partition("?")[2]
+    for secret in filter(None, (*authority.split(":"), parameters)):
+        text = text.replace(secret, "***")
+    return text
+
+
+def shown(place: str) -> str:
+    """Return a path or URI as it is printed: without a user, a password and parameters, which may be secrets."""
+    scheme, is_uri, rest = place.partition("://")
+    if not is_uri:
+        return place
+    authority, slash, path = rest.partition("?")[0].partition("/")
+    return f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}"
 
 
 def find_files(places: Sequence[str]) -> list[LogFile]:
@@ -110,25 +154,24 @@ def find_files(places: Sequence[str]) -> list[LogFile]:
     for place in places:
         here = list(_files_at(place))
         if not here:
-            raise AnalysisError(f"{place}: no metadata log is there")
+            raise AnalysisError(f"{shown(place)}: no metadata log is there")
         found.update({(type(file_system(place)[0]).__name__, one.path): one for one in here})
     return sorted(found.values(), key=lambda one: one.name)
 
 
 def _files_at(place: str) -> Iterator[LogFile]:
     system, path = file_system(place)
-    fixed = path
-    while _WILD & set(fixed):
-        fixed = dirname(fixed)
+    fixed, wild = _split(path)
     try:
         infos = system.get_file_info(fs.FileSelector(fixed, recursive=True))
     except FileNotFoundError as error:
-        raise AnalysisError(f"{place}: no such file or directory") from error
+        raise AnalysisError(f"{shown(place)}: no such file or directory") from error
     except (OSError, pa.ArrowException) as error:
-        raise AnalysisError(f"{place}: {error}") from error
+        said = _without_secrets(str(error), place.partition("://")[2])
+        raise AnalysisError(f"{shown(place)}: it cannot be listed: {said}") from error
     folders: dict[str, dict[str, Any]] = {}
     for info in infos:
-        if info.is_file and (fixed == path or _is_below(dirname(info.path), path)):
+        if info.is_file and (not wild or _is_below(dirname(info.path), path)):
             folders.setdefault(dirname(info.path), {})[basename(info.path)] = info
     for folder, files in sorted(folders.items()):
         names = data_files(files)
