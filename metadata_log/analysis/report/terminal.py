@@ -16,7 +16,6 @@ from rich.text import Text
 
 from metadata_log.analysis.report.verdict import Verdict
 from metadata_log.tools.findings.finding import Finding, Severity
-from metadata_log.tools.replicas.committed_bounds import UPPER_UNKNOWN
 from metadata_log.tools.words import heading_of
 
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -36,7 +35,8 @@ def render_verdict(verdict: Verdict, *, limit: int = 50) -> RenderableType:
         parts.append(_findings(verdict, limit))
     colour = "bold green" if verdict.is_clean else "bold red"
     parts.append(Text(verdict.sentence, style=colour))
-    parts.append(Text(f"Committed {_bounds(verdict)}: {verdict.because}.", style="dim"))
+    more = " More may be committed." if verdict.upper is None else ""  # the page says why
+    parts.append(Text(f"Committed {_bounds(verdict)}: {verdict.because}.{more}", style="dim"))
     return Group(*parts)
 
 
@@ -44,9 +44,7 @@ def _bounds(verdict: Verdict) -> str:
     if verdict.upper == verdict.lower:
         return f"up to offset {verdict.lower}, and no record from there on"
     least = f"at least up to offset {verdict.lower}"
-    if verdict.upper is None:
-        return f"{least}; no upper bound, {UPPER_UNKNOWN}"
-    return f"{least}, at most up to {verdict.upper}"
+    return least if verdict.upper is None else f"{least}, at most up to {verdict.upper}"
 
 
 class _Replicas:

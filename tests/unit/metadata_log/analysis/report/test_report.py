@@ -421,4 +421,4 @@ def test_a_terminal_says_how_far_is_committed_and_whether_more_may_be(clean: Ver
 
     assert "Committed up to offset 95, and no record from there on:" in shown(95)
     assert "Committed at least up to offset 95, at most up to 97:" in shown(97)
-    assert "Committed at least up to offset 95; no upper bound, too few voters' logs here are surely" in shown(None)
+    assert f"Committed at least up to offset 95: {clean.because}. More may be committed." in shown(None)
