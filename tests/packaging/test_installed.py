@@ -260,6 +260,23 @@ def test_analyze_with_a_report(with_analysis: Environment, tmp_path: Path) -> No
     assert re.search(r"<style>\s*[^<\s]", (tmp_path / "verdict.html").read_text())
 
 
+def test_spark_finds_the_data_source_by_itself(with_analysis: Environment, tmp_path: Path) -> None:
+    """A user's session, which registers nothing, reads the format in a process without this checkout."""
+    code = f"""
+import os, pathlib, sys
+from metadata_log.analysis.java import find_java
+java = find_java(pathlib.Path.cwd()).home
+os.environ.update(JAVA_HOME=java, PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+topics = spark.read.format("kraft_metadata_log").load({str(LOG)!r}).where("type = 'TOPIC_RECORD'")
+print(sorted(row.name for row in topics.select("name").collect()))
+"""
+    done = with_analysis.run("-c", code, cwd=tmp_path, program="python")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("['"), done.stdout
+
+
 def test_demo(with_analysis: Environment, tmp_path: Path) -> None:
     done = with_analysis.run("demo", "--directory", "demo", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -85,7 +85,9 @@ def test_options_filters_and_splits_give_the_rows_that_sql_gives(session: SparkS
     topics = [row for row in everything if row.type == "TOPIC_RECORD" and row.node_id == 2 and row.offset >= 20]
     assert topics
     where = "type = 'TOPIC_RECORD' and node_id = 2 and offset >= 20"
-    assert read(session, clusters / "every-record-4.4").where(where).orderBy("offset").collect() == topics
+    for pushdown in ("true", "false"):
+        frame = read(session, clusters / "every-record-4.4", pushdown=pushdown)
+        assert frame.where(where).orderBy("offset").collect() == topics
     options = {"types": "topic", "nodes": "2", "from": "20"}
     assert read(session, clusters / "every-record-4.4", **options).orderBy("offset").collect() == topics
     names = read(session, clusters / "every-record-4.4/node-[23]", **options).select("name").orderBy("offset").collect()

@@ -53,7 +53,8 @@ def reader(options: Mapping[str, str], schema: StructType) -> MetadataLogReader:
     Raises:
         AnalysisError: an option is wrong.
     """
-    return MetadataLogReader(parse_options(options), schema.names)
+    found = parse_options(options)
+    return (FilteredReader if found.pushdown else MetadataLogReader)(found, schema.names)
 
 
 class MetadataLogReader(DataSourceReader):
@@ -63,12 +64,6 @@ class MetadataLogReader(DataSourceReader):
         self._options = options
         self._columns = list(columns)
 
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Take what a filter says of clusters, nodes, types and offsets. Spark applies every filter itself, too."""
-        for one in filters:
-            self._options = _narrowed(self._options, one)
-            yield one
-
     def partitions(self) -> Sequence[InputPartition]:
         """Return the tasks."""
         return [Pieces(pieces) for pieces in pieces_of(self._options)]
@@ -76,6 +71,16 @@ class MetadataLogReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one task."""
         yield from rows_of(partition.value, self._options, self._columns)
+
+
+class FilteredReader(MetadataLogReader):
+    """The reader that takes Spark's filters. Spark rejects such a class unless its configuration enables filters."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Take what a filter says of clusters, nodes, types and offsets. Spark applies every filter itself, too."""
+        for one in filters:
+            self._options = _narrowed(self._options, one)
+            yield one
 
 
 def _narrowed(options: SourceOptions, one: Filter) -> SourceOptions:

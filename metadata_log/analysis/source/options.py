@@ -17,7 +17,7 @@ from metadata_log.columnar.tables import RECORDS, AnyRecord, all_records, short_
 
 _NAMES: Final = (
     "path", "paths", "table", "clusters", "nodes", "types", "from", "to", "since", "until", "contents", "split_bytes",
-    "secrets",
+    "secrets", "pushdown",
 )  # fmt: skip
 CONTENTS: Final = ("segments", "checkpoints", "all")
 _SPLIT_BYTES: Final = 32 << 20
@@ -39,6 +39,7 @@ class SourceOptions(msgspec.Struct, frozen=True, kw_only=True):
         until_ms: only rows before this time, in ms since 1970.
         contents: `segments`, `checkpoints` or `all`. Rows of batches and records come from such files.
         split_bytes: a task reads about so many bytes.
+        pushdown: take Spark's filters, which its configuration must enable.
         secrets: rows have keys of SCRAM credentials and secret values of configs.
     """
 
@@ -54,6 +55,7 @@ class SourceOptions(msgspec.Struct, frozen=True, kw_only=True):
     contents: str = CONTENTS[0]
     split_bytes: int = _SPLIT_BYTES
     secrets: bool = False
+    pushdown: bool = False
 
 
 def parse_options(options: Mapping[str, str]) -> SourceOptions:
@@ -78,7 +80,8 @@ def parse_options(options: Mapping[str, str]) -> SourceOptions:
         until_ms=_time("until", given),
         contents=_one_of("contents", given.get("contents", CONTENTS[0]), CONTENTS),
         split_bytes=_split_bytes(given),
-        secrets=_one_of("secrets", given.get("secrets", "false"), ("true", "false")) == "true",
+        secrets=_flag("secrets", given),
+        pushdown=_flag("pushdown", given),
     )
 
 
@@ -102,6 +105,10 @@ def _one_of(name: str, value: str, known: Sequence[str]) -> str:
     if value.lower() not in known:
         raise AnalysisError(f"{name}={value}: it must be one of {', '.join(known)}")
     return value.lower()
+
+
+def _flag(name: str, given: Mapping[str, str]) -> bool:
+    return _one_of(name, given.get(name, "false"), ("true", "false")) == "true"
 
 
 def _types(text: str | None) -> tuple[AnyRecord, ...] | None:
