@@ -74,8 +74,8 @@ def _would_lose(survivor: Copy, broker: Copy, cluster: KafkaCluster) -> str:
     """
     proven = max(copy_of(node).extent.snapshot_end for node in cluster.brokers)
     start, end = int(survivor.end.offset), int(broker.end.offset)
-    has_directory = any(node.log_dir.glob(f"{UNSEEN}-*/partition.metadata") for node in cluster.brokers)
-    words = "committed in part" if has_directory else "which may have been committed"
+    found = [path for node in cluster.brokers for path in node.log_dir.glob(f"{UNSEEN}-*/partition.metadata")]
+    words = "committed in part" if found else "which may have been committed"
     if proven > start:
         words = "committed" if proven >= end else "committed in part"
     return rf"offsets {start} to {end} on {re.escape(broker.label)}: [^;]*, topics {UNSEEN}; {words}[.;] "

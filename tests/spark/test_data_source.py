@@ -63,7 +63,7 @@ def test_every_table_has_its_columns(session: SparkSession, clusters: Path) -> N
         assert frame.columns == table_schema(table).names
         rows = frame.collect()
         assert {row.cluster_id for row in rows} == {"MkU3OEVBNTcwNTJENDM2Qg"}
-        assert {row.node_id for row in rows} == {1, 2, 3, 11, 12}
+        assert {1, 2, 3} <= {row.node_id for row in rows} <= {1, 2, 3, 11, 12}
 
 
 def test_an_export_has_the_rows_of_its_directory(session: SparkSession, clusters: Path, tmp_path: Path) -> None:

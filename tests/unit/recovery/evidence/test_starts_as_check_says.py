@@ -67,6 +67,10 @@ def is_cured(one: Finding, found: Inspection, until: int) -> bool:
     # As fragment of a path: a step for a file of another node is no cure.
     if one.file is not None and any(one.file in str(step) or name_in(one.file) in str(step) for step in steps):
         return True
+    if one.file is not None and one.file.endswith(".checkpoint"):  # the step names the directory alone
+        drop = f"drop-snapshot --dir {Path(one.file).parents[1]} "
+        if any(command.find(drop) >= 0 for step in steps for command in step.commands):
+            return True
     furthest = max(copy.rank for copy in known.copies)
     whole = [copy for copy in known.copies if copy.rank == furthest and copy.node_id != one.node_id]
     return one.is_until_compared and known.has_majority(whole)
@@ -94,7 +98,12 @@ def contradictions(root: Path) -> list[str]:
         for one in findings
         if one.bars_start and one.node_id in starts and not is_cured(one, found, starts[one.node_id])
     ]
-    refused = (one for one in found.evidence.stale if one.copy.node_id not in named)
+    below = " ".join(text for one in findings for text in one.consequences or ())
+    refused = (
+        one
+        for one in found.evidence.stale
+        if one.copy.node_id not in named and f"node {one.copy.node_id} " not in below
+    )
     return said + [f"refuses {one}" for one in refused]
 
 
