@@ -142,8 +142,7 @@ def test_a_leader_whom_cut_voters_elected_proves_nothing_about_what_they_forgot(
         lead(files, path, (1, 2))
     found = inspect_copies(files, THREE)
     assert "never committed" not in all_said(found)
-    keep = found.plan.steps[0]
-    assert keep.text.startswith("Keep a copy of node 3 (/n3) for good")
+    assert any(step.text.startswith("Keep a copy of node 3 (/n3) for good") for step in found.plan.steps)
     lost = [one for repair in found.plan.repairs for one in repair.lost if one.node_id == 3]
     assert [one.committed for one in lost] == ["may", "may"]
 
