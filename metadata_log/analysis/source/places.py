@@ -8,7 +8,6 @@ Run here: local paths and s3. Passed through to Arrow, but not run here: gs, hdf
 from __future__ import annotations
 
 import fnmatch
-import json
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from os.path import abspath
@@ -23,11 +22,11 @@ from metadata_log.analysis.errors import AnalysisError
 from metadata_log.columnar.tables import LogIdentity
 from metadata_log.directory import META_PROPERTIES_FILE, METADATA_DIRECTORY
 from metadata_log.directory.meta_properties import parse_meta_properties
-from metadata_log.errors import MetadataLogError
+from metadata_log.errors import CorruptFileError, MetadataLogError
 from metadata_log.ids import id_text
 from metadata_log.tools.read.contents import data_files
+from metadata_log.tools.read.manifest import MANIFEST_FILE, parse_manifest
 
-MANIFEST: Final = "manifest.json"
 _WILD: Final = frozenset("*?[")
 """Characters of wild cards. In a URI `?` begins the parameters."""
 
@@ -58,7 +57,7 @@ class LogFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RemoteFile:
-    """An open file of any place: what the readers of batches need of a handle."""
+    """An open file in any place, for the readers of batches."""
 
     def __init__(self, file: LogFile) -> None:
         self._name = file.name
@@ -175,7 +174,7 @@ def _files_at(place: str) -> Iterator[LogFile]:
             folders.setdefault(dirname(info.path), {})[basename(info.path)] = info
     for folder, files in sorted(folders.items()):
         names = data_files(files)
-        if names and (basename(folder) == METADATA_DIRECTORY or MANIFEST in files or folder == path.rstrip("/")):
+        if names and (basename(folder) == METADATA_DIRECTORY or MANIFEST_FILE in files or folder == path.rstrip("/")):
             log = _identity(system, folder, files, folders.get(dirname(folder), {}))
             for name in names:
                 yield _log_file(place, path, files[name], log)
@@ -198,8 +197,9 @@ def _log_file(place: str, path: str, info: Any, log: LogIdentity) -> LogFile:
 
 def _identity(system: Any, folder: str, files: dict[str, Any], above: dict[str, Any]) -> LogIdentity:
     """Return whose log a folder holds: by the export's manifest, or by meta.properties in it or beside it."""
-    if MANIFEST in files:
-        return _of_manifest(_text(system, f"{folder}/{MANIFEST}"), folder)
+    if MANIFEST_FILE in files:
+        path = f"{folder}/{MANIFEST_FILE}"
+        return _of_manifest(_text(system, path), path)
     for where, names in ((folder, files), (dirname(folder), above)):
         if META_PROPERTIES_FILE in names:
             return _of_properties(_text(system, f"{where}/{META_PROPERTIES_FILE}"))
@@ -212,16 +212,12 @@ def _text(system: Any, path: str) -> bytes:
         return found
 
 
-def _of_manifest(text: bytes, folder: str) -> LogIdentity:
+def _of_manifest(text: bytes, path: str) -> LogIdentity:
     try:
-        manifest = json.loads(text)
-        return LogIdentity(
-            cluster_id=manifest.get("cluster_id"),
-            node_id=manifest.get("node_id"),
-            directory_id=manifest.get("directory_id"),
-        )
-    except (ValueError, AttributeError) as error:
-        raise AnalysisError(f"{folder}/{MANIFEST}: is not the manifest of an export: {error}") from error
+        manifest = parse_manifest(text, path)
+    except CorruptFileError as error:
+        raise AnalysisError(str(error)) from error
+    return LogIdentity(cluster_id=manifest.cluster_id, node_id=manifest.node_id, directory_id=manifest.directory_id)
 
 
 def _of_properties(text: bytes) -> LogIdentity:

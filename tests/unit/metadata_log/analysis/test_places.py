@@ -126,5 +126,5 @@ def test_a_file_with_another_identity_or_none(tmp_path: Path) -> None:
     (found,) = find_files([str(bare)])
     assert (found.log.cluster_id, found.log.node_id, found.log.directory_id) == (None, None, None)
     (export / "manifest.json").write_text("[]")
-    with pytest.raises(AnalysisError, match=r"manifest\.json: is not the manifest of an export"):
+    with pytest.raises(AnalysisError, match=r"manifest\.json: it is no manifest of an export: "):
         find_files([str(export)])
