@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]
@@ -22,7 +22,6 @@ from metadata_log.columnar.secrets import without_secrets
 from metadata_log.columnar.tables import (
     BATCHES,
     RECORDS,
-    UNREADABLE,
     AnyRecord,
     LogIdentity,
     full_name,
@@ -38,14 +37,13 @@ from metadata_log.records import decode_control
 from metadata_log.records.declarations.cluster import NoOpRecord
 from metadata_log.storage.no_ops import NO_OP_BYTES, is_no_op
 from metadata_log.storage.segment import LocatedBatch
+from metadata_log.tools.dump.decoded import UNREADABLE
 from metadata_log.tools.read.batch_sums import RANGE_BITS, checksums
-from metadata_log.tools.read.fast_scan import NoOpRun, Seen, walk
+from metadata_log.tools.read.fast_scan import TIME_AT, NoOpRun, Seen, walk
 from metadata_log.tools.read.scan import Damage
 
 _DIGEST_BYTES: Final = 16
 _MOST_ROWS: Final = 10_000
-_TIME_AT: Final = 35
-"""Position of the greatest timestamp in a batch, in bytes."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,19 +63,19 @@ class NoOps(msgspec.Struct, kw_only=True):
     epoch: int
     first_ms: int
     last_ms: int
-    checksums: Any
+    checksums: bytearray
 
     @property
     def count(self) -> int:
         return self.end_offset - self.first_offset
 
 
-Row = LocatedBatch | Damage | NoOps
+Row: TypeAlias = LocatedBatch | Damage | NoOps
 
 
 def part_rows(handle: ReadHandle, part: Part) -> Iterator[Row]:
     """Yield the batches, groups of NoOps and damaged ranges that belong to a part of a file, in order."""
-    # The part before has what a part begins with: the rest of a batch, a group that began earlier, and damage after it.
+    # What a part begins with may belong to the part before: the rest of a batch, a group, and damage behind either.
     is_of_before, reached = part.start > 0, part.end
     for row in _grouped(walk(handle, part.start, find_run=find_no_op_run)):
         if isinstance(row, Damage):
@@ -151,7 +149,7 @@ def _pieces(seen: Seen) -> Iterator[Row]:
 
 
 def _time_of(buffer: bytes, at: int) -> int:
-    return int.from_bytes(buffer[at + _TIME_AT : at + _TIME_AT + 8], "big", signed=True)
+    return int.from_bytes(buffer[at + TIME_AT : at + TIME_AT + 8], "big", signed=True)
 
 
 def _began_before(handle: ReadHandle, row: NoOps) -> bool:
@@ -175,10 +173,10 @@ def batch_table(
     for row in part_rows(handle, part):
         held.append(_batch_row(row))
         if len(held) >= _MOST_ROWS:
-            yield _of_rows(BATCHES, held, log, part.name, columns)
+            yield _of_rows(held, log, part.name, columns)
             held = []
     if held:
-        yield _of_rows(BATCHES, held, log, part.name, columns)
+        yield _of_rows(held, log, part.name, columns)
 
 
 def _batch_row(row: Row) -> dict[str, Any]:
@@ -202,20 +200,22 @@ def _batch_row(row: Row) -> dict[str, Any]:
 
 
 def _of_rows(
-    table: str, rows: list[dict[str, Any]], log: LogIdentity, name: str, columns: Collection[str] | None
+    rows: list[dict[str, Any]], log: LogIdentity, name: str, columns: Collection[str] | None
 ) -> pa.RecordBatch:
-    schema = table_schema(table)
+    schema = _columns_of(BATCHES, columns)
     known = {**msgspec.structs.asdict(log), "file": name}
-    arrays, fields = [], []
+    arrays = []
     for field in schema:
-        if columns is not None and field.name not in columns:
-            continue
         values = [known[field.name]] * len(rows) if field.name in known else [row.get(field.name) for row in rows]
         if pa.types.is_timestamp(field.type):
             values = [None if value is None else value * 1000 for value in values]
         arrays.append(pa.array(values, field.type))
-        fields.append(field)
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _columns_of(table: str, columns: Collection[str] | None) -> pa.Schema:
+    """Return the schema of a table with these columns or all."""
+    return pa.schema([field for field in table_schema(table) if columns is None or field.name in columns])
 
 
 def record_table(
@@ -235,8 +235,7 @@ def record_table(
     """
     wanted = types if of is None else (of,)
     table = RECORDS if of is None else f"{RECORDS}.{short_name(of)}"
-    schema = pa.schema([field for field in table_schema(table) if columns is None or field.name in columns])
-    sink = _Records(schema, log, of, wanted, with_secrets=with_secrets)
+    sink = _Records(_columns_of(table, columns), log, of, wanted, with_secrets=with_secrets)
     batches = (
         (part.name, batch)
         for row in part_rows(handle, part)

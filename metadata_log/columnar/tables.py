@@ -30,8 +30,6 @@ CHECKPOINTS: Final = "checkpoints"
 FILES: Final = "files"
 TIME: Final = pa.timestamp("us", tz="UTC")
 """Spark's type of a time."""
-UNREADABLE: Final = "UNREADABLE"
-"""The type of records that cannot be read."""
 _OTHER_NAMES: Final[dict[tuple[AnyRecord, str], str]] = {
     (record, name): other
     for record in (FenceBrokerRecord, UnfenceBrokerRecord)
@@ -81,7 +79,7 @@ def table_schema(table: str) -> pa.Schema:
     if table in others:
         return pa.schema(others[table])
     if table == RECORDS:
-        fields = {field.name: field for _, field in _wide()}
+        fields = {field.name: field for field in _wide()}
         return pa.schema([*_RECORD, *fields.values()])
     record = {f"{RECORDS}.{short_name(record)}": record for record in all_records()}[table]
     return pa.schema([*_RECORD, *(pa.field(name, kind) for name, kind in _named(record))])
@@ -157,9 +155,9 @@ def _wide_names() -> list[tuple[AnyRecord, str, str]]:
     return found
 
 
-def _wide() -> Iterator[tuple[str, pa.Field]]:
+def _wide() -> Iterator[pa.Field]:
     for record, name, column in _wide_names():
-        yield name, pa.field(column, spark_type(struct_type(record).field(name).type))
+        yield pa.field(column, spark_type(struct_type(record).field(name).type))
 
 
 class LogIdentity(msgspec.Struct, frozen=True, kw_only=True):

@@ -114,5 +114,5 @@ def _with_values(options: SourceOptions, column: str, values: set[Any]) -> Sourc
 
 
 def _both(known: frozenset[Any], values: set[Any]) -> frozenset[Any]:
-    """Return the values that both allow. None in common: the option's, of which Spark keeps no row."""
+    """Return the values that both allow. If they share none, the option's stay: Spark's filter then keeps no row."""
     return (frozenset(values) & known or known) if known else frozenset(values)

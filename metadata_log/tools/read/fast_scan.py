@@ -30,7 +30,7 @@ _NO_PRODUCER: Final = b"\xff" * 14
 _NOOP: Final = struct.Struct(">qiibIhiqq14si11s")
 """Base offset, length, epoch, magic, checksum, attributes, last offset delta, first and greatest timestamp, producer
 (its id, its epoch, the sequence), count, the record."""
-_TIME_AT: Final = 35
+TIME_AT: Final = 35
 """Position of the greatest timestamp in a batch, in bytes."""
 _NO_MARK: Final = 1 << 62
 CLOCK_STEP_MS: Final = 60_000
@@ -82,7 +82,7 @@ def no_op_run(
     buffer: bytes, at: int, shift: int, expected: int, epoch: int, time_ms: int, marks: Marks
 ) -> NoOpRun | None:
     """Return the run at `at` that continues from `expected`, `epoch` and time, up to the next mark, or None."""
-    if int.from_bytes(buffer[at + _TIME_AT : at + _TIME_AT + 8], "big") < time_ms - CLOCK_STEP_MS:
+    if int.from_bytes(buffer[at + TIME_AT : at + TIME_AT + 8], "big") < time_ms - CLOCK_STEP_MS:
         return None
     stop = next_mark(marks.positions, shift + at) - shift
     stop_offset = next_mark(marks.offsets, expected)
