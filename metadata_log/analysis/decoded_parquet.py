@@ -26,7 +26,6 @@ from metadata_log.errors import RecordError
 from metadata_log.files.os_files import OsFiles
 from metadata_log.records import decode_control
 from metadata_log.records.json_form import type_name
-from metadata_log.records.registry import ControlRecord
 from metadata_log.tools.dump.decoded import BATCH_FIELDS, BATCHES, UNREADABLE, Decoded, raw_bytes, sound_batches
 from metadata_log.tools.dump.lines import CONTROL_NAMES
 
@@ -37,7 +36,7 @@ _PLACE: Final = [
     ("file", pa.dictionary(pa.int32(), pa.string())), ("position", pa.int64()), ("offset", pa.int64()),
     ("epoch", pa.int32()), ("timestamp_ms", _TIME), ("version", pa.int16()),
 ]  # fmt: skip
-_UNREADABLE_FIELDS: Final = [("raw", pa.binary()), ("error", pa.string())]
+_UNREADABLE_FIELDS: Final = [pa.field("raw", pa.binary()), pa.field("error", pa.string())]
 _BATCH_TYPES: Final = {
     "base_offset": pa.int64(), "last_offset": pa.int64(), "partition_leader_epoch": pa.int32(),
     "base_timestamp": _TIME, "max_timestamp": _TIME, "attributes": pa.int16(), "is_control": pa.bool_(),
@@ -71,18 +70,20 @@ class _Tables:
         """Add the batches and all their records."""
         self._add_batches(chunk)
         unreadable: list[tuple[int, int, int, int, bytes, str]] = []
-        for columns in decode_values(chunk.values):
-            if columns.record is not None and columns.data is not None:
-                table = self._table(type_name(columns.record), list(struct_type(columns.record)))
-                table.add([*_places(chunk, columns.rows, columns.versions), *columns.data.flatten()])
-            for row, error in zip(columns.rows.tolist(), columns.errors, strict=False):
+        for found in decode_values(chunk.values):
+            if found.record is not None and found.data is not None:
+                table = self._table(type_name(found.record), list(struct_type(found.record)))
+                table.add([*_places(chunk, found.rows, found.versions), *found.data.flatten()])
+            for row, error in zip(found.rows.tolist(), found.errors, strict=False):
                 place = chunk.positions[row], chunk.offsets[row], chunk.epochs[row], chunk.times_ms[row]
                 unreadable.append((*map(int, place), chunk.values[row], error))
         unreadable += self._add_control(chunk)
         if unreadable:
             *places, raw, errors = zip(*unreadable, strict=True)
             versions = [-1] * len(unreadable)
-            self._table(UNREADABLE, []).add([_files(chunk, len(unreadable)), *places, versions, raw, errors])
+            self._table(UNREADABLE, _UNREADABLE_FIELDS).add(
+                [_files(chunk, len(unreadable)), *places, versions, raw, errors]
+            )
 
     def _add_batches(self, chunk: Chunk) -> None:
         """Add the batches, in pieces, since a batch may have megabytes."""
@@ -109,36 +110,23 @@ class _Tables:
                 continue
             table = self._table(CONTROL_NAMES[type(control)][0], list(struct_type(type(control))))
             columns = [[one] for one in (*place, control.version)]
-            table.add([_files(chunk, 1), *columns, *_control_columns(control)])
+            table.add([_files(chunk, 1), *columns, *records_array(type(control), [control]).flatten()])
         return unreadable
 
     def _table(self, name: str, fields: list[pa.Field]) -> _Table:
         table = self._by_type.get(name)
         if table is None:
             named = [pa.field(_column_name(field.name), field.type) for field in fields]
-            schema = pa.schema([*map(_field, _PLACE), *(named or map(_field, [] if fields else self._own(name)))])
+            schema = pa.schema([*(pa.field(*place) for place in _PLACE), *named])
             path = self._target / "records" / f"type={name}" / "records.parquet"
             table = self._by_type[name] = self._stack.enter_context(_Table(path, schema))
         return table
-
-    @staticmethod
-    def _own(name: str) -> list[tuple[str, pa.DataType]]:
-        return _UNREADABLE_FIELDS if name == UNREADABLE else []
-
-
-def _field(named: tuple[str, pa.DataType]) -> pa.Field:
-    return pa.field(*named)
 
 
 def _column_name(name: str) -> str:
     """Return the column's name; it differs from the field's if a fixed column has that name, as LeaderChange's
     version."""
     return f"{name}_" if name in {place for place, _ in _PLACE} else name
-
-
-def _control_columns(control: ControlRecord) -> list[pa.Array]:
-    columns: list[pa.Array] = records_array(type(control), [control]).flatten()
-    return columns
 
 
 def _places(chunk: Chunk, rows: Ints, versions: Any) -> list[Any]:
